@@ -1,0 +1,123 @@
+"""The privacy profile of a Gaussian release, evaluated to 25 digits with a proved error bound.
+
+With ``a = epsilon/mu - mu/2`` and ``b = epsilon/mu + mu/2``,
+
+    delta(epsilon; mu) = Phi(-a) - exp(epsilon) Phi(-b)
+
+(Balle and Wang 2018, theorem 8; Dong, Roth and Su 2022, corollary 2.13). In doubles the two terms
+may agree in most of their digits. Here each is computed with 50 decimal digits to a relative error
+below 4e-38, of which at most ten digits cancel. ``docs/privacy/gdp.md`` has the argument in full.
+"""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow
+from typing import NamedTuple
+
+__all__ = ["CONTEXT", "HIGHEST_A", "LOWEST_A", "RELATIVE_ERROR", "Profile", "evaluate"]
+
+CONTEXT = Context(
+    prec=50,
+    Emin=-999_999,
+    Emax=999_999,
+    traps=[InvalidOperation, DivisionByZero, Overflow],
+)
+"""Arithmetic that :func:`evaluate` must run in (``with decimal.localcontext(CONTEXT)``)."""
+
+RELATIVE_ERROR = Decimal("1e-25")
+"""Bound on the relative error of ``Profile.delta`` (the argument gives 1e-28)."""
+
+LOWEST_A = -9
+"""Below this value of ``a`` the profile exceeds 1 - 1e-18."""
+
+HIGHEST_A = Decimal("37.5")
+"""Above this value of ``a`` the profile is less than 1e-300."""
+
+_INVERSE_ROOT_TWO_PI = Decimal("0.39894228040143267793994605993438186847585863116493465766592583")
+_HALF = Decimal("0.5")
+_SERIES_END = Decimal("1e-46")
+_SWITCH = 5
+
+# Levels of the continued fraction, for arguments from the given value on: the truncation error is
+# below 1e-38 relative at that value, and falls from there.
+_LEVELS = tuple(
+    (Decimal(start), tuple(Decimal(k) for k in range(levels, 0, -1)))
+    for start, levels in ((24, 20), (16, 26), (11, 37), (8, 53), (6, 78), (_SWITCH, 103))
+)
+_ODD = tuple(Decimal(k) for k in range(3, 403, 2))
+
+
+class Profile(NamedTuple):
+    """The profile at one point, with its two derivatives."""
+
+    delta: Decimal
+    """``delta(epsilon; mu)``."""
+
+    slope_mu: Decimal
+    """The derivative by mu, which is the normal density at ``a``."""
+
+    slope_epsilon: Decimal
+    """The derivative by epsilon, which is ``-exp(epsilon) Phi(-b)``."""
+
+
+def evaluate(epsilon: Decimal, mu: Decimal) -> Profile:
+    """Evaluate the profile in the current context, which must be :data:`CONTEXT`.
+
+    Parameters
+    ----------
+    epsilon : Decimal
+        From 1e-6 to 1e3.
+    mu : Decimal
+        Such that ``a`` lies between :data:`LOWEST_A` and :data:`HIGHEST_A`.
+
+    Returns
+    -------
+    Profile
+        ``delta`` has a relative error below :data:`RELATIVE_ERROR`.
+
+    Notes
+    -----
+    ``exp(epsilon)`` times the density at ``b`` is the density at ``a``, so one density serves both
+    terms and nothing overflows.
+    """
+    ratio = epsilon / mu
+    half = mu * _HALF
+    a = ratio - half
+    b = ratio + half
+    density = _INVERSE_ROOT_TWO_PI * (-a * a * _HALF).exp()
+    if a <= -_SWITCH:
+        first = 1 - density * _mills(-a)
+    elif a < _SWITCH:
+        first = _HALF - density * _series(a)
+    else:
+        first = density * _mills(a)
+    second = epsilon.exp() * _HALF - density * _series(b) if b < _SWITCH else density * _mills(b)
+    return Profile(first - second, density, -second)
+
+
+def _mills(x: Decimal) -> Decimal:
+    """Return ``Phi(-x)`` over the density at x, for x of 5 or more, by Laplace's fraction.
+
+    ``1/(x + 1/(x + 2/(x + 3/(x + ...))))``. Its convergents lie on alternate sides of the limit, so
+    the step from one to the next bounds the error of the first.
+    """
+    numerators = next(numerators for start, numerators in _LEVELS if x >= start)
+    tail = x
+    for numerator in numerators:
+        tail = x + numerator / tail
+    return 1 / tail
+
+
+def _series(x: Decimal) -> Decimal:
+    """Return ``(Phi(x) - 1/2)`` over the density at x, for x between -5 and 5.
+
+    ``x + x^3/3 + x^5/(3*5) + x^7/(3*5*7) + ...``: all terms have the sign of x.
+    """
+    square = x * x
+    term = total = x
+    for odd in _ODD:
+        term = term * square / odd
+        total += term
+        if -_SERIES_END < term < _SERIES_END:
+            break
+    return total

@@ -1,0 +1,424 @@
+"""Gaussian differential privacy: conversions and composition with directed rounding.
+
+A release is mu-GDP if telling two neighbouring tables apart by it is no easier than telling
+N(0, 1) from N(mu, 1) by one draw (Dong, Roth and Su 2022, arXiv:1905.02383). The functions below
+convert between mu and (epsilon, delta), and compose and split mu. Each answers with a double on the
+private side of the exact answer: no function promises more privacy than there is.
+
+Only the standard library is used. ``docs/privacy/gdp.md`` explains the evaluation and its error
+bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+from dpfit.accounting._checks import (
+    DELTA_RANGE,
+    EPSILON_RANGE,
+    check_count,
+    check_non_negative,
+    check_positive,
+    check_within,
+)
+from dpfit.accounting._guess import guess_epsilon, guess_mu
+from dpfit.accounting._profile import (
+    CONTEXT,
+    HIGHEST_A,
+    LOWEST_A,
+    RELATIVE_ERROR,
+    Profile,
+    evaluate,
+)
+from dpfit.accounting._rounding import (
+    decimal_down,
+    decimal_up,
+    fraction_up,
+    root_of_ratio_down,
+    root_up,
+    sum_of_squares,
+)
+from dpfit.exceptions import ParameterError
+
+__all__ = ["compose", "gaussian_sigma", "gdp_delta", "gdp_epsilon", "gdp_mu", "per_round", "split"]
+
+# No (epsilon, delta) in range leads to a mu outside these.
+_NEGLIGIBLE_MU = 1e-9
+_HOPELESS_MU = 100.0
+
+_SAFETY = 1 + RELATIVE_ERROR
+_NUDGE = Decimal("1e-18")
+_CONVERGED = Decimal("1e-10")
+_NEWTON_STEPS = 20
+_NEAR = 1e-6
+_SMALLEST_NORMAL = math.ldexp(1.0, -1022)
+
+
+def gdp_delta(mu: float, epsilon: float) -> float:
+    """Return the smallest delta for which mu-GDP implies (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    mu : float
+        Privacy parameter of the release; positive.
+    epsilon : float
+        From 1e-6 to 1e3.
+
+    Returns
+    -------
+    float
+        ``Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2)``, rounded up. Never less
+        than 1e-300 and never more than 1.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is not a number in its range.
+
+    Privacy
+    -------
+    A mu-GDP release is (epsilon, delta)-DP with the delta returned: the exact value is increased
+    by the bound on the evaluation error and then rounded up to a double.
+
+    Examples
+    --------
+    >>> gdp_delta(1.0, 1.0)
+    0.12693673750664397
+    """
+    mu = check_positive("mu", mu)
+    epsilon = check_within("epsilon", epsilon, EPSILON_RANGE)
+    if mu < _NEGLIGIBLE_MU:
+        return DELTA_RANGE[0]
+    if mu > _HOPELESS_MU:
+        return 1.0
+    exact_mu, exact_epsilon = Decimal.from_float(mu), Decimal.from_float(epsilon)
+    with localcontext(CONTEXT):
+        a = exact_epsilon / exact_mu - exact_mu / 2
+        if a > HIGHEST_A:
+            return DELTA_RANGE[0]
+        if a < LOWEST_A:
+            return 1.0
+        delta = decimal_up(_upper_delta(evaluate(exact_epsilon, exact_mu)))
+    return min(max(delta, DELTA_RANGE[0]), 1.0)
+
+
+def gdp_mu(epsilon: float, delta: float) -> float:
+    """Return the largest mu for which mu-GDP implies (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    epsilon : float
+        From 1e-6 to 1e3.
+    delta : float
+        From 1e-300 to 0.5.
+
+    Returns
+    -------
+    float
+        The largest double mu for which ``delta(epsilon; mu) <= delta`` can be certified.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is not a number in its range.
+
+    Privacy
+    -------
+    Releases that compose to the mu returned, or to less, are together (epsilon, delta)-DP. A
+    guess is refined with 50 digits, rounded to a double, and then checked: while the profile plus
+    its error bound exceeds delta, the answer steps down to the next smaller double.
+
+    Examples
+    --------
+    >>> gdp_mu(1.0, 1e-6)
+    0.2367043806634357
+
+    The noise of 102 equal releases of sensitivity 1:
+
+    >>> gaussian_sigma(1.0, per_round(gdp_mu(1.0, 1e-6), 102))
+    42.6671653057504
+    """
+    epsilon = check_within("epsilon", epsilon, EPSILON_RANGE)
+    delta = check_within("delta", delta, DELTA_RANGE)
+    exact_epsilon, target = Decimal.from_float(epsilon), Decimal.from_float(delta)
+    root = Decimal.from_float(guess_mu(epsilon, delta))
+    with localcontext(CONTEXT):
+        for _ in range(_NEWTON_STEPS):
+            profile = evaluate(exact_epsilon, root)
+            step = _log_excess(profile, target) * profile.delta / (profile.slope_mu * root)
+            root *= 1 - step * (1 - step / 2)
+            if abs(step) < _CONVERGED:
+                break
+        mu = decimal_down(root * (1 + _NUDGE))
+        while _upper_delta(evaluate(exact_epsilon, Decimal.from_float(mu))) > target:
+            mu = math.nextafter(mu, 0.0)
+    return mu
+
+
+def gdp_epsilon(mu: float, delta: float) -> float:
+    """Return the smallest epsilon for which mu-GDP implies (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    mu : float
+        Privacy parameter of the release; positive, and at most ``gdp_mu(1000.0, delta)``.
+    delta : float
+        From 1e-300 to 0.5.
+
+    Returns
+    -------
+    float
+        The smallest double epsilon, from 1e-6 on, for which ``delta(epsilon; mu) <= delta`` can be
+        certified.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is not a number in its range, or if mu is so large that only an epsilon
+        above 1000 would do.
+
+    Privacy
+    -------
+    A mu-GDP release is (epsilon, delta)-DP with the epsilon returned. The answer is checked as in
+    :func:`gdp_mu`, and steps up until the check succeeds.
+
+    Examples
+    --------
+    >>> gdp_epsilon(1.0, 1e-6)
+    4.886554117462213
+    >>> gdp_epsilon(50.0, 1e-6)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    dpfit.exceptions.ParameterError: mu=50.0 is out of range: ...
+    """
+    mu = check_positive("mu", mu)
+    delta = check_within("delta", delta, DELTA_RANGE)
+    low, high = EPSILON_RANGE
+    if mu < _NEGLIGIBLE_MU:
+        return low
+    if mu > _HOPELESS_MU:
+        raise _mu_too_large(mu, delta)
+    exact_mu, target = Decimal.from_float(mu), Decimal.from_float(delta)
+    guess = guess_epsilon(mu, delta, low, high)
+    with localcontext(CONTEXT):
+        if guess < low * (1 + _NEAR) and _holds(low, exact_mu, target):
+            return low
+        if guess > high * (1 - _NEAR) and not _holds(high, exact_mu, target):
+            raise _mu_too_large(mu, delta)
+        root = Decimal.from_float(guess)
+        for _ in range(_NEWTON_STEPS):
+            profile = evaluate(root, exact_mu)
+            step = _log_excess(profile, target) * profile.delta / -profile.slope_epsilon
+            root += step
+            if abs(step) < _CONVERGED * root:
+                break
+        epsilon = decimal_up(root * (1 - _NUDGE))
+        while not _holds(epsilon, exact_mu, target):
+            epsilon = math.nextafter(epsilon, math.inf)
+    return epsilon
+
+
+def compose(*mus: float) -> float:
+    """Return the mu of several releases taken together, ``sqrt(mu_1**2 + mu_2**2 + ...)``.
+
+    Parameters
+    ----------
+    *mus : float
+        Privacy parameters of the releases; not negative.
+
+    Returns
+    -------
+    float
+        The smallest double that is at least the exact root; 0 for no releases.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is not a number in its range, or if the root exceeds the largest double.
+
+    Privacy
+    -------
+    Releases that are mu_i-GDP, each chosen with sight of the earlier ones, are together mu-GDP
+    with the mu returned (Dong, Roth and Su 2022, corollary 3.3). Squares, sum and root are
+    exact integers; the only rounding is the last one, and it goes up.
+
+    Examples
+    --------
+    >>> compose(3.0, 4.0)
+    5.0
+    >>> compose(1e-200, 1e-200)
+    1.4142135623730953e-200
+    """
+    checked = [(check_non_negative(f"mus[{i}]", mu), 1) for i, mu in enumerate(mus)]
+    try:
+        return root_up(*sum_of_squares(checked))
+    except OverflowError:
+        raise ParameterError("mus compose to more than the largest double") from None
+
+
+def split(mu: float, ratio: Iterable[float]) -> tuple[float, ...]:
+    """Divide mu among several releases in a given ratio.
+
+    Parameters
+    ----------
+    mu : float
+        What the releases may compose to; positive.
+    ratio : iterable of float
+        Relative size of each part; all positive, at least one.
+
+    Returns
+    -------
+    tuple of float
+        For each entry r the largest double that is at most ``mu * r / sqrt(sum of squares)``.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is not a number in its range, or a part would be below the smallest normal
+        double.
+
+    Privacy
+    -------
+    The parts compose to at most mu in exact arithmetic, because each is rounded down from exact
+    integers; they compose to mu within a few units in the last place, so nothing is wasted.
+    ``compose(*split(mu, ratio)) <= mu`` holds as doubles, too.
+
+    Examples
+    --------
+    >>> split(5.0, (3, 4))
+    (3.0, 4.0)
+    """
+    mu = check_positive("mu", mu)
+    if not isinstance(ratio, Iterable):
+        raise ParameterError(f"ratio must hold positive numbers, got {type(ratio).__name__}")
+    shares = [check_positive(f"ratio[{i}]", share) for i, share in enumerate(ratio)]
+    if not shares:
+        raise ParameterError("ratio must hold at least one number")
+    total, total_exponent = sum_of_squares((share, 1) for share in shares)
+    whole, whole_exponent = sum_of_squares([(mu, 1)])
+    parts: dict[float, float] = {}
+    for i, share in enumerate(shares):
+        if share in parts:
+            continue
+        square, exponent = sum_of_squares([(share, 1)])
+        exponent += whole_exponent - total_exponent
+        parts[share] = root_of_ratio_down(whole * square, total, exponent)
+        if parts[share] < _SMALLEST_NORMAL:
+            raise ParameterError(
+                f"ratio[{i}]={share!r} is too small: its part of mu={mu!r} must be at least "
+                f"{_SMALLEST_NORMAL!r}"
+            )
+    return tuple(parts[share] for share in shares)
+
+
+def per_round(mu: float, count: int) -> float:
+    """Divide mu among a number of equal releases.
+
+    Parameters
+    ----------
+    mu : float
+        What the releases may compose to; positive.
+    count : int
+        Number of releases; at least 1.
+
+    Returns
+    -------
+    float
+        The largest double that is at most ``mu / sqrt(count)``.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is not a number in its range, or the part would be below the smallest
+        normal double.
+
+    Privacy
+    -------
+    As for :func:`split`: ``count`` releases of this mu compose to at most the given mu in exact
+    arithmetic.
+
+    Examples
+    --------
+    >>> per_round(1.0, 4)
+    0.5
+    """
+    mu = check_positive("mu", mu)
+    count = check_count("count", count)
+    whole, exponent = sum_of_squares([(mu, 1)])
+    part = root_of_ratio_down(whole, count, exponent)
+    if part < _SMALLEST_NORMAL:
+        raise ParameterError(
+            f"count={count} is too large: each part of mu={mu!r} must be at least "
+            f"{_SMALLEST_NORMAL!r}"
+        )
+    return part
+
+
+def gaussian_sigma(sensitivity: float, mu: float) -> float:
+    """Return the standard deviation of the noise that makes a release mu-GDP.
+
+    Parameters
+    ----------
+    sensitivity : float
+        Largest Euclidean distance between the statistic of two neighbouring tables; positive.
+    mu : float
+        Privacy parameter of the release; positive.
+
+    Returns
+    -------
+    float
+        The smallest double that is at least ``sensitivity / mu``.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is not a number in its range, or the quotient exceeds the largest double.
+
+    Privacy
+    -------
+    Normal noise of this standard deviation, or of a larger one, makes the release mu-GDP (Dong,
+    Roth and Su 2022, theorem 2.7). The quotient is exact and rounded up.
+
+    Examples
+    --------
+    >>> gaussian_sigma(1.0, 0.25)
+    4.0
+    """
+    sensitivity = check_positive("sensitivity", sensitivity)
+    mu = check_positive("mu", mu)
+    try:
+        return fraction_up(Fraction(sensitivity) / Fraction(mu))
+    except OverflowError:
+        raise ParameterError(
+            f"mu={mu!r} is too small: sensitivity/mu exceeds the largest double"
+        ) from None
+
+
+def _upper_delta(profile: Profile) -> Decimal:
+    """Return a number that the exact profile does not exceed."""
+    return profile.delta * _SAFETY
+
+
+def _holds(epsilon: float, mu: Decimal, target: Decimal) -> bool:
+    """Return whether mu-GDP is certified to imply (epsilon, target)-DP."""
+    exact = Decimal.from_float(epsilon)
+    a = exact / mu - mu / 2
+    if a > HIGHEST_A:
+        return True
+    return a >= LOWEST_A and _upper_delta(evaluate(exact, mu)) <= target
+
+
+def _log_excess(profile: Profile, target: Decimal) -> Decimal:
+    """Return the logarithm of ``profile.delta / target`` to sixteen digits, even next to zero."""
+    return Decimal(math.log1p(float(profile.delta / target - 1)))
+
+
+def _mu_too_large(mu: float, delta: float) -> ParameterError:
+    high = EPSILON_RANGE[1]
+    return ParameterError(
+        f"mu={mu!r} is out of range: at delta={delta!r} no epsilon up to {high!r} holds for it; "
+        f"0 < mu <= {gdp_mu(high, delta)!r}"
+    )

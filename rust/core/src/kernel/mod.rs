@@ -1,0 +1,128 @@
+//! The hot loops, twice: portable, and with AVX2 where the processor has it.
+//!
+//! Every loop here is a sum of integer products modulo 2^32 or 2^64 whose true value fits, so the order of
+//! summation, the vector width and the thread change no bit. The row map is floating point but works on one
+//! row at a time with operations that IEEE 754 rounds in one way only; it is written once and compiled twice
+//! ([`Path::run`]). No fused multiply-add is used, because a portable build may not have one.
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod avx2;
+mod portable;
+
+use crate::panel::{LANES, Layout, Line, Theta};
+
+/// Tiles whose products with a residual can be added in 32 bits: 32 · 2 · 32767 · 1024 < 2^31.
+pub(crate) const MOST_TILES: usize = 32;
+/// Bits of a residual below those that the first multiplication sees.
+pub(crate) const RESIDUAL_LOW_BITS: u32 = 10;
+/// The largest residual threshold, in target units.
+pub const MOST_TAU: i32 = 1 << (2 * RESIDUAL_LOW_BITS);
+
+/// Which code runs: the choice of [`Path::detect`] or [`Path::portable`], no other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Path(Kind);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+}
+
+impl Path {
+    /// The fastest path of this processor.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            return Self(Kind::Avx2);
+        }
+        Self::portable()
+    }
+
+    /// Plain Rust for the baseline processor of the build.
+    pub fn portable() -> Self {
+        Self(Kind::Portable)
+    }
+
+    /// Run `body`; what is inlined into it (`#[inline(always)]`) is compiled for this path.
+    #[inline]
+    pub(crate) fn run<R>(self, body: impl FnOnce() -> R) -> R {
+        match self.0 {
+            Kind::Portable => body(),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => avx2::run(body),
+        }
+    }
+
+    /// Residuals of every tile of the group, clipped to ±`tau` and split in two: `g = high · 2^10 + low`.
+    pub(crate) fn residuals(
+        self,
+        group: &[Line],
+        layout: Layout,
+        theta: &Theta,
+        tau: i32,
+        out: &mut Residuals,
+    ) {
+        match self.0 {
+            Kind::Portable => portable::residuals(group, layout, theta, tau, out),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => avx2::residuals(group, layout, theta, tau, out),
+        }
+    }
+
+    /// Add X'g of the group to `sums`, four partial sums per feature, features rounded up to an even number.
+    pub(crate) fn products(
+        self,
+        group: &[Line],
+        layout: Layout,
+        residuals: &Residuals,
+        sums: &mut [[i64; 4]],
+    ) {
+        match self.0 {
+            Kind::Portable => portable::products(group, layout, residuals, sums),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => avx2::products(group, layout, residuals, sums),
+        }
+    }
+
+    /// Add X'X of the group to the upper triangle of `sums` ([`gram_stride`] entries a row).
+    pub(crate) fn gram(self, group: &[Line], layout: Layout, split: &mut Split, sums: &mut [i64]) {
+        match self.0 {
+            Kind::Portable => portable::gram(group, layout, sums),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => avx2::gram(group, layout, split, sums),
+        }
+    }
+}
+
+/// The residuals of a group of at most [`MOST_TILES`] tiles.
+#[derive(Debug, Clone)]
+#[repr(C, align(64))]
+pub(crate) struct Residuals {
+    tiles: [[[i16; LANES]; 2]; MOST_TILES],
+}
+
+impl Residuals {
+    pub(crate) fn new() -> Self {
+        Self { tiles: [[[0; LANES]; 2]; MOST_TILES] }
+    }
+}
+
+/// Two features of a group, split into halves for the Gram kernel: `q = high · 2^8 + low`.
+#[derive(Debug, Clone)]
+#[repr(C, align(64))]
+pub(crate) struct Split {
+    tiles: [[[i16; LANES]; 4]; MOST_TILES],
+}
+
+impl Split {
+    pub(crate) fn new() -> Self {
+        Self { tiles: [[[0; LANES]; 4]; MOST_TILES] }
+    }
+}
+
+/// Entries in a row of the Gram kernel's sums: features, rounded up to an even number.
+pub(crate) fn gram_stride(layout: Layout) -> usize {
+    2 * layout.feature_lines()
+}

@@ -1,0 +1,1 @@
+//! Gaussian noise on an integer grid.

@@ -1,0 +1,333 @@
+//! The store: rows are mapped into it once and passed over many times.
+
+use std::path::PathBuf;
+
+use bytemuck::Zeroable;
+
+use super::layout::{LANES, Layout, Line, feature_mut, target_lane, targets_mut};
+use super::segment::Segment;
+use super::theta::Theta;
+use crate::error::{Error, Result, parameter};
+use crate::kernel::{MOST_TAU, MOST_TILES, Path, Residuals, Split, gram_stride};
+use crate::rowmap::{Input, Mapper, Missing, RowMap};
+use crate::source::Source;
+use crate::statistics::blob::{Reader, Writer};
+use crate::statistics::{Gradient, Gram};
+use crate::threads::{Execution, Stop, waves};
+
+/// Lines in a segment that goes to a file: 32 MiB.
+const FILE_LINES: usize = 1 << 19;
+/// Lines that a thread takes at a time: 512 KiB, many per thread and long enough to stream.
+const PIECE_LINES: usize = 1 << 13;
+/// Lines between two looks at whether to stop: 256 MiB.
+const WAVE_PIECES: usize = 512;
+/// Values of the source between two looks at whether to stop.
+const WAVE_VALUES: usize = 1 << 24;
+/// Bytes of a group of tiles, read twice by the pass: they should still be in the cache the second time.
+const GROUP_BYTES: usize = 24 << 10;
+
+/// Where the rows are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Backing {
+    /// In memory.
+    #[default]
+    Memory,
+    /// In files without a name in this directory, which the system removes with the process.
+    Directory(PathBuf),
+}
+
+/// Quantised rows in the layout of [`Layout`], two bytes a value.
+///
+/// # Privacy
+/// Holds rows, exactly: it is private, and nothing of it is printed. Every row satisfies Σq² ≤ 2^30
+/// ([`crate::rowmap`]).
+pub struct Panel {
+    map: RowMap,
+    layout: Layout,
+    backing: Backing,
+    segments: Vec<Segment>,
+    /// Rows that lie in the last segment, rows left out included.
+    filled: usize,
+}
+
+impl std::fmt::Debug for Panel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Panel").field("features", &self.layout.features()).finish_non_exhaustive()
+    }
+}
+
+impl Panel {
+    /// An empty store for rows of this map.
+    pub fn new(map: RowMap, backing: Backing) -> Self {
+        let layout = Layout::new(map.features());
+        Self { map, layout, backing, segments: Vec::new(), filled: 0 }
+    }
+
+    /// The map that rows go through.
+    pub fn map(&self) -> &RowMap {
+        &self.map
+    }
+
+    /// Map the rows of a batch into the store and add their products to `gram`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::NotFinite`], [`Error::Io`], [`Error::Interrupted`]; then neither the store nor
+    /// `gram` holds anything of the batch.
+    pub fn extend(
+        &mut self,
+        source: &dyn Source,
+        missing: Missing,
+        gram: Option<&mut Gram>,
+        execution: &Execution,
+        stop: Stop<'_>,
+    ) -> Result<()> {
+        self.map.check_columns(source.columns())?;
+        let (segments, filled) = (self.segments.len(), self.filled);
+        let mut added = gram.as_ref().map(|_| Gram::new(&self.map));
+        let wave = WAVE_VALUES / source.columns();
+        let result = waves(source.rows(), wave, stop, |rows| {
+            let (mut start, end) = (rows.start, rows.end);
+            while start < end {
+                let taken = self.take(source, start, end, missing, added.as_mut(), execution)?;
+                start += taken;
+            }
+            Ok(())
+        });
+        let result = result.and_then(|()| match (gram, added) {
+            (Some(gram), Some(added)) => gram.merge(&added),
+            _ => Ok(()),
+        });
+        if result.is_err() {
+            self.truncate(segments, filled);
+        }
+        result
+    }
+
+    /// Go back to a state in which the store had `segments` segments, the last with `filled` rows.
+    fn truncate(&mut self, segments: usize, filled: usize) {
+        self.segments.truncate(segments);
+        self.filled = filled;
+        if let Some(last) = self.segments.last_mut() {
+            let lines = last.lines_mut();
+            let whole = lines.len().min(filled.div_ceil(LANES) * self.layout.lines());
+            lines[whole..].fill(Line::zeroed());
+            if !filled.is_multiple_of(LANES) && whole > 0 {
+                let tile = &mut lines[whole - self.layout.lines()..whole];
+                for lane in filled % LANES..LANES {
+                    copy_row(self.layout, None, lane, tile);
+                }
+            }
+        }
+    }
+
+    /// Map as many rows from `start` as the last segment, or a new one, has room for.
+    fn take(
+        &mut self,
+        source: &dyn Source,
+        start: usize,
+        end: usize,
+        missing: Missing,
+        gram: Option<&mut Gram>,
+        execution: &Execution,
+    ) -> Result<usize> {
+        let room = |segment: &Segment| match segment {
+            Segment::Memory(lines) => lines.len() / self.layout.lines() * LANES,
+            Segment::Mapped(_) => 0,
+        };
+        let mut capacity = self.segments.last().map_or(0, room);
+        if self.segments.is_empty() || self.filled >= capacity {
+            if let (Backing::Directory(directory), Some(last)) = (&self.backing, self.segments.last_mut()) {
+                last.spill(directory)?;
+            }
+            let tiles = self.new_tiles(source.rows() - start);
+            self.segments.push(Segment::new(tiles * self.layout.lines()));
+            (self.filled, capacity) = (0, tiles * LANES);
+        }
+        let lane = self.filled % LANES;
+        let Some(last) = self.segments.last_mut() else { return Ok(0) };
+        let place = &mut last.lines_mut()[self.filled / LANES * self.layout.lines()..];
+        let mut rows = (end - start).min(capacity - self.filled);
+        if lane > 0 {
+            rows = rows.min(LANES - lane);
+            fill_tile(&self.map, source, start, rows, missing, (lane, place), gram, execution.path())?;
+        } else {
+            fill(&self.map, source, start, rows, missing, place, gram, execution)?;
+        }
+        self.filled += rows;
+        Ok(rows)
+    }
+
+    /// Tiles of the next segment: what is asked for, but not little by little.
+    fn new_tiles(&self, rows: usize) -> usize {
+        match self.backing {
+            Backing::Memory => {
+                let held: usize = self.segments.iter().map(|segment| segment.lines().len()).sum();
+                Layout::tiles(rows).max((held / 2).clamp(1 << 10, FILE_LINES) / self.layout.lines()).max(1)
+            }
+            Backing::Directory(_) => (FILE_LINES / self.layout.lines()).max(1),
+        }
+    }
+
+    /// X'g with g = clip(y − Xθ, ±`tau`), `tau` in units of the target's grid: exact integers in units of
+    /// 2^−15 · unit.
+    ///
+    /// # Privacy
+    /// One row contributes q·g with ‖q‖ ≤ 2^15 and |g| ≤ `tau`: the sum's ℓ2 sensitivity is at most
+    /// 2^15·`tau` when a row is added or removed, twice that when one is replaced, exactly, for any θ.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`], [`Error::Shape`] for a θ or τ that does not fit; [`Error::Interrupted`].
+    pub fn gradient(
+        &self,
+        theta: &Theta,
+        tau: i32,
+        execution: &Execution,
+        stop: Stop<'_>,
+    ) -> Result<Gradient> {
+        theta.check_len(self.layout.features())?;
+        if !(1..=MOST_TAU).contains(&tau) {
+            return Err(parameter("tau", format!("from 1 to {MOST_TAU} units"), tau));
+        }
+        let layout = self.layout;
+        let group = (GROUP_BYTES / layout.bytes()).clamp(8, MOST_TILES) * layout.lines();
+        let piece = (PIECE_LINES / group).max(1) * group;
+        let mut total = Gradient::new(&self.map, theta, tau);
+        for (segment, lines) in self.used() {
+            let pieces: Vec<&[Line]> = lines.chunks(piece).collect();
+            waves(pieces.len(), WAVE_PIECES, stop, |wave| {
+                let pass = |sums: &mut Vec<[i64; 4]>, piece: &[Line]| {
+                    let mut residuals = Residuals::new();
+                    for group in piece.chunks(group) {
+                        execution.path().residuals(group, layout, theta, tau, &mut residuals);
+                        execution.path().products(group, layout, &residuals, sums);
+                    }
+                    Ok(())
+                };
+                let add = |a: &mut Vec<[i64; 4]>, b: Vec<[i64; 4]>| {
+                    for (a, b) in a.as_flattened_mut().iter_mut().zip(b.as_flattened()) {
+                        *a += b;
+                    }
+                    Ok(())
+                };
+                let zero = || vec![[0; 4]; gram_stride(layout)];
+                let cost = wave.len() * piece * LANES;
+                let sums = execution.fold(cost, pieces[wave].iter().copied(), zero, pass, add)?;
+                total.add(&sums)
+            })?;
+            segment.forget();
+        }
+        Ok(total)
+    }
+
+    /// The segments and the lines of each that hold rows.
+    fn used(&self) -> impl Iterator<Item = (&Segment, &[Line])> {
+        let last = self.segments.len().saturating_sub(1);
+        self.segments.iter().enumerate().map(move |(index, segment)| {
+            let lines = segment.lines();
+            let used =
+                if index == last { Layout::tiles(self.filled) * self.layout.lines() } else { lines.len() };
+            (segment, &lines[..used])
+        })
+    }
+
+    /// The rows as bytes, to move between trusted processes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer::new("rows", self.map.key());
+        for (_, lines) in self.used() {
+            writer.bytes(bytemuck::cast_slice(lines));
+        }
+        writer.finish()
+    }
+
+    /// The store that [`Panel::to_bytes`] wrote, for the same map.
+    ///
+    /// # Errors
+    /// [`Error::Blob`] if the bytes are not such a store, [`Error::Mismatch`] if the map is another one.
+    pub fn from_bytes(map: RowMap, bytes: &[u8]) -> Result<Self> {
+        let (key, reader) = Reader::new("rows", bytes)?;
+        if key != map.key() {
+            return Err(Error::Mismatch("row maps"));
+        }
+        let mut panel = Self::new(map, Backing::Memory);
+        let body = reader.rest();
+        if body.len() % panel.layout.bytes() != 0 {
+            return Err(Error::Blob { kind: "rows", reason: "wrong length" });
+        }
+        if !body.is_empty() {
+            let mut segment = Segment::new(body.len() / size_of::<Line>());
+            bytemuck::cast_slice_mut(segment.lines_mut()).copy_from_slice(body);
+            panel.segments.push(segment);
+            panel.filled = body.len() / panel.layout.bytes() * LANES;
+        }
+        Ok(panel)
+    }
+}
+
+/// Map rows into whole tiles, block by block, on all threads.
+#[allow(clippy::too_many_arguments)]
+fn fill(
+    map: &RowMap,
+    source: &dyn Source,
+    start: usize,
+    rows: usize,
+    missing: Missing,
+    place: &mut [Line],
+    gram: Option<&mut Gram>,
+    execution: &Execution,
+) -> Result<()> {
+    let layout = Layout::new(map.features());
+    let block_rows = Mapper::block_rows(map.features());
+    let block_lines = block_rows / LANES * layout.lines();
+    let used = &mut place[..Layout::tiles(rows) * layout.lines()];
+    let stride = if gram.is_some() { gram_stride(layout) } else { 0 };
+    let path = execution.path();
+    let room = || (Input::default(), Mapper::new(map), Split::new(), vec![0i64; stride * stride]);
+    let (_, _, _, sums) = execution.fold(
+        rows * map.features(),
+        used.chunks_mut(block_lines).zip((0..rows).step_by(block_rows)),
+        room,
+        |(input, mapper, split, sums), (tiles, first)| {
+            input.read(path, source, start + first, block_rows.min(rows - first), missing)?;
+            mapper.apply(path, input, tiles);
+            if stride > 0 {
+                path.gram(tiles, layout, split, sums);
+            }
+            Ok(())
+        },
+        |(_, _, _, a), (_, _, _, b)| {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+            Ok(())
+        },
+    )?;
+    gram.map_or(Ok(()), |gram| gram.add(&sums, stride))
+}
+
+/// Map a few rows into the free lanes of a tile that is partly full.
+#[allow(clippy::too_many_arguments)]
+fn fill_tile(
+    map: &RowMap,
+    source: &dyn Source,
+    start: usize,
+    rows: usize,
+    missing: Missing,
+    (lane, place): (usize, &mut [Line]),
+    gram: Option<&mut Gram>,
+    path: Path,
+) -> Result<()> {
+    let layout = Layout::new(map.features());
+    let mut tile: Vec<Line> = bytemuck::zeroed_vec(layout.lines());
+    fill(map, source, start, rows, missing, &mut tile, gram, &Execution::on(path))?;
+    for row in 0..rows {
+        copy_row(layout, Some((&tile, row)), lane + row, &mut place[..layout.lines()]);
+    }
+    Ok(())
+}
+
+/// Copy one row of a tile into a lane of another, or zeros.
+fn copy_row(layout: Layout, from: Option<(&[Line], usize)>, lane: usize, to: &mut [Line]) {
+    for index in 0..layout.features() {
+        feature_mut(to, index)[lane] = from.map_or(0, |(tile, row)| super::layout::feature(tile, index)[row]);
+    }
+    let target = from.map_or(0, |(tile, row)| super::layout::targets(tile, layout)[target_lane(row)]);
+    targets_mut(to, layout)[target_lane(lane)] = target;
+}

@@ -1,0 +1,86 @@
+//! X'X of quantised rows.
+
+use super::blob::{Reader, Writer, add};
+use crate::error::{Error, Result};
+use crate::panel::layout::MOST_FEATURES;
+use crate::rowmap::RowMap;
+
+/// The upper triangle of X'X, row by row, in units of 2^−30.
+///
+/// # Privacy
+/// A row contributes qq' with ‖q‖² ≤ 2^30, so the Frobenius sensitivity is at most 2^30 when a row is added or
+/// removed; √2·2^30 when one is replaced (two rank-one matrices: ‖aa' − bb'‖² = ‖a‖⁴ + ‖b‖⁴ − 2(a'b)²).
+#[derive(Clone, PartialEq, Eq)]
+pub struct Gram {
+    key: u64,
+    features: usize,
+    upper: Vec<i128>,
+}
+
+impl std::fmt::Debug for Gram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gram").field("features", &self.features).finish_non_exhaustive()
+    }
+}
+
+fn triangle(features: usize) -> usize {
+    features * (features + 1) / 2
+}
+
+impl Gram {
+    /// All zero, for rows of this map.
+    pub fn new(map: &RowMap) -> Self {
+        let features = map.features();
+        Self { key: map.key(), features, upper: vec![0; triangle(features)] }
+    }
+
+    /// Rows and columns of the matrix.
+    pub fn features(&self) -> usize {
+        self.features
+    }
+
+    /// The upper triangle, row by row: exact, private.
+    pub fn exact(&self) -> &[i128] {
+        &self.upper
+    }
+
+    /// Add the kernel's sums.
+    pub(crate) fn add(&mut self, sums: &[i64], stride: usize) -> Result<()> {
+        let rows = sums.chunks_exact(stride).take(self.features).enumerate();
+        let upper: Vec<i128> =
+            rows.flat_map(|(i, row)| row[i..self.features].iter().map(|&sum| i128::from(sum))).collect();
+        add(&mut self.upper, &upper)
+    }
+
+    /// Add another part of the same sum.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the row maps differ, [`Error::TooManyRows`] on overflow; nothing is changed then.
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        if (self.key, self.features) != (other.key, other.features) {
+            return Err(Error::Mismatch("row maps"));
+        }
+        add(&mut self.upper, &other.upper)
+    }
+
+    /// As bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer::new("gram", self.key);
+        writer.bytes(&(self.features as u64).to_le_bytes());
+        writer.integers(&self.upper);
+        writer.finish()
+    }
+
+    /// What [`Gram::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// [`Error::Blob`] if it did not write this.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let (key, mut reader) = Reader::new("gram", bytes)?;
+        let features = reader.number()? as usize;
+        if !(1..=MOST_FEATURES).contains(&features) {
+            return Err(Error::Blob { kind: "gram", reason: "wrong shape" });
+        }
+        Ok(Self { key, features, upper: reader.integers(triangle(features))? })
+    }
+}
