@@ -79,10 +79,17 @@ def test_mu_on_the_grid():
         check_mu(epsilon, delta, gdp_mu(epsilon, delta))
 
 
-def test_mu_is_the_largest_double():
-    for epsilon, delta in GRID:
+def test_answers_are_the_best_doubles():
+    # Far stronger than 1e-9: the next double on the other side would break the promise.
+    for epsilon, delta in GRID[::2]:
         mu = gdp_mu(epsilon, delta)
         assert oracle(epsilon, math.nextafter(mu, math.inf)) > delta
+        back = gdp_epsilon(mu, delta)
+        if back > EPSILON_RANGE[0]:
+            assert oracle(math.nextafter(back, 0.0), mu) > delta
+        there = gdp_delta(mu, epsilon)
+        if there > DELTA_RANGE[0]:
+            assert math.nextafter(there, 0.0) < oracle(epsilon, mu)
 
 
 def test_epsilon_back_from_mu_on_the_grid():
@@ -155,7 +162,7 @@ def test_the_checks_catch_answers_that_waste_privacy():
 @pytest.mark.parametrize("delta", [1e-300, 1e-30, 1e-6, 0.5])
 def test_oracle_agrees_with_the_definition(epsilon, delta):
     # delta is the mean of max(0, 1 - exp(epsilon - loss)), and the privacy loss is normal with
-    # mean mu**2/2 and variance mu**2 (Balle and Wang 2018, lemma 3 and theorem 5).
+    # mean mu**2/2 and variance mu**2 (Balle and Wang 2018).
     mu = mp.mpf(gdp_mu(epsilon, delta))
     a = epsilon / mu - mu / 2
 
@@ -208,11 +215,15 @@ def test_continued_fraction_is_long_enough():
 
 
 def test_series_is_long_enough():
-    # The last of the terms provided for is below the stopping rule at the largest argument.
-    term = Fraction(profile._SWITCH)
-    for odd in profile._ODD:
-        term *= Fraction(profile._SWITCH) ** 2 / Fraction(odd)
-    assert term < Fraction(profile._SERIES_END)
+    # Terms grow with x, so the right end of each interval is the worst. From the last term on
+    # each is less than half the one before, so that what is left out is less than the last.
+    for end, inverses in profile._TERMS:
+        x = Fraction(end)
+        last = x
+        for k in range(1, len(inverses) + 1):
+            last *= x**2 / (2 * k + 1)
+        assert last < Fraction(1, 10**46)
+        assert x**2 / (2 * len(inverses) + 3) < Fraction(1, 2)
 
 
 def test_limits_of_a_are_safe():

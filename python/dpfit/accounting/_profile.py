@@ -35,7 +35,6 @@ HIGHEST_A = Decimal("37.5")
 
 _INVERSE_ROOT_TWO_PI = Decimal("0.39894228040143267793994605993438186847585863116493465766592583")
 _HALF = Decimal("0.5")
-_SERIES_END = Decimal("1e-46")
 _SWITCH = 5
 
 # Levels of the continued fraction, for arguments from the given value on: the truncation error is
@@ -44,7 +43,12 @@ _LEVELS = tuple(
     (Decimal(start), tuple(Decimal(k) for k in range(levels, 0, -1)))
     for start, levels in ((24, 20), (16, 26), (11, 37), (8, 53), (6, 78), (_SWITCH, 103))
 )
-_ODD = tuple(Decimal(k) for k in range(3, 403, 2))
+
+# Terms of the series, for arguments up to the given size: the last is below 1e-46 at that size.
+_TERMS = tuple(
+    (Decimal(end), tuple(CONTEXT.divide(1, 2 * k + 1) for k in range(terms, 0, -1)))
+    for end, terms in (("0.5", 24), (1, 33), (2, 48), (3, 63), (4, 79), (_SWITCH, 98))
+)
 
 
 class Profile(NamedTuple):
@@ -113,11 +117,9 @@ def _series(x: Decimal) -> Decimal:
 
     ``x + x^3/3 + x^5/(3*5) + x^7/(3*5*7) + ...``: all terms have the sign of x.
     """
+    inverses = next(inverses for end, inverses in _TERMS if -end <= x <= end)
     square = x * x
-    term = total = x
-    for odd in _ODD:
-        term = term * square / odd
-        total += term
-        if -_SERIES_END < term < _SERIES_END:
-            break
-    return total
+    total = Decimal(1)
+    for inverse in inverses:
+        total = total * square * inverse + 1
+    return total * x

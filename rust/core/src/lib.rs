@@ -9,6 +9,7 @@
 
 pub mod error;
 pub mod kernel;
+pub mod noise;
 pub mod panel;
 pub mod rowmap;
 pub mod source;

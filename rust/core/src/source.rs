@@ -1,5 +1,11 @@
 //! Where rows come from: anything that can copy a block of them.
 
+use crate::kernel::Path;
+
+/// Rows that are copied and mapped together: enough for loops over them to become vector code, few enough for all
+/// that is known of them to stay in the first-level cache.
+pub const STRIP: usize = 64;
+
 /// A batch of rows: the columns of x, then the target as the last column.
 ///
 /// [`Source::read`] copies, and what it copied is all that is looked at: whoever changes the original
@@ -11,8 +17,9 @@ pub trait Source: Sync {
     /// Columns, the target included.
     fn columns(&self) -> usize;
 
-    /// Copy `rows` rows from `start` into `out`: value `row` of a column goes to `column · stride + row`.
-    fn read(&self, start: usize, rows: usize, stride: usize, out: &mut [f64]);
+    /// Copy `rows` rows from `start` into `out`, strip by strip: the value of row r in column c goes to
+    /// `out[r / 64 · columns + c][r % 64]`. Places of other rows are left as they are.
+    fn read(&self, start: usize, rows: usize, out: &mut [[f64; STRIP]]);
 }
 
 /// Rows in slices: `x` row by row, and `y`.
@@ -44,18 +51,22 @@ impl Source for Dense<'_> {
         self.x.len().checked_div(self.y.len()).unwrap_or(0) + 1
     }
 
-    fn read(&self, start: usize, rows: usize, stride: usize, out: &mut [f64]) {
+    fn read(&self, start: usize, rows: usize, out: &mut [[f64; STRIP]]) {
         let width = self.columns() - 1;
-        let block = &self.x[start * width..][..rows * width];
-        // A few rows at a time, so that both sides stay in the cache.
-        for (few, first) in block.chunks(8 * width.max(1)).zip((0..rows).step_by(8)) {
-            for column in 0..width {
-                let values = few[column..].iter().step_by(width);
-                for (out, &value) in out[column * stride + first..].iter_mut().zip(values) {
-                    *out = value;
-                }
-            }
+        for (strip, first) in out.chunks_exact_mut(width + 1).zip((start..start + rows).step_by(STRIP)) {
+            let few = STRIP.min(start + rows - first);
+            transpose(&self.x[first * width..][..few * width], width, strip);
+            strip[width][..few].copy_from_slice(&self.y[first..][..few]);
         }
-        out[width * stride..][..rows].copy_from_slice(&self.y[start..][..rows]);
+    }
+}
+
+/// Write up to [`STRIP`] rows of `width` values each into a strip, column by column.
+pub fn transpose(rows: &[f64], width: usize, strip: &mut [[f64; STRIP]]) {
+    let whole = if rows.len() == width * STRIP { Path::detect().transpose(rows, width, strip) } else { 0 };
+    for (column, out) in strip[..width].iter_mut().enumerate().skip(whole) {
+        for (out, row) in out.iter_mut().zip(rows.chunks_exact(width)) {
+            *out = row[column];
+        }
     }
 }

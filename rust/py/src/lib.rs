@@ -1,1 +1,22 @@
-//! Binding.
+//! `dpfit._native`: the core as Python sees it. Thin: arguments are converted and checked, the core does the rest.
+
+mod convert;
+mod enter;
+mod error;
+mod noise;
+mod row_map;
+mod rows;
+mod statistics;
+
+/// The exact core: rows to integers to noise.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::noise::{Entropy, rounded_gaussian};
+    #[pymodule_export]
+    use super::row_map::RowMap;
+    #[pymodule_export]
+    use super::rows::{Rows, round_theta};
+    #[pymodule_export]
+    use super::statistics::{Bins, Gradient, Gram, Histogram};
+}

@@ -10,15 +10,17 @@
 use std::arch::x86_64::{
     __m256i, _MM_HINT_T0, _mm_add_epi64, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_prefetch, _mm_storeu_si128,
     _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cvtepi32_epi64,
-    _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_load_si256, _mm256_loadu_si256, _mm256_madd_epi16,
-    _mm256_max_epi32, _mm256_min_epi32, _mm256_packs_epi32, _mm256_set1_epi16, _mm256_set1_epi32,
-    _mm256_setzero_si256, _mm256_slli_epi64, _mm256_sra_epi32, _mm256_srai_epi16, _mm256_srai_epi32,
-    _mm256_store_si256, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi16, _mm256_unpacklo_epi16,
+    _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_load_si256, _mm256_loadu_pd, _mm256_loadu_si256,
+    _mm256_madd_epi16, _mm256_max_epi32, _mm256_min_epi32, _mm256_packs_epi32, _mm256_permute2f128_pd,
+    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_slli_epi64, _mm256_sra_epi32,
+    _mm256_srai_epi16, _mm256_srai_epi32, _mm256_store_si256, _mm256_storeu_pd, _mm256_storeu_si256,
+    _mm256_sub_epi32, _mm256_unpackhi_epi16, _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd,
 };
 
 use super::{MOST_TILES, RESIDUAL_LOW_BITS, Residuals, Split, gram_stride};
 use crate::panel::layout::{LANES, Layout, Line};
 use crate::panel::theta::{LOW_BITS, Theta};
+use crate::source::STRIP;
 
 const RESIDUAL_SHIFT: i32 = RESIDUAL_LOW_BITS as i32;
 
@@ -56,6 +58,38 @@ pub(super) fn gram(group: &[Line], layout: Layout, split: &mut Split, sums: &mut
     assert!(group.len() <= MOST_TILES * layout.lines() && sums.len() == stride * stride);
     // SAFETY: `Path` selects this module only if the processor has AVX2.
     unsafe { gram_avx2(group, layout, split, sums) }
+}
+
+pub(super) fn transpose(rows: &[f64], width: usize, strip: &mut [[f64; STRIP]]) -> usize {
+    assert!(rows.len() == width * STRIP && strip.len() >= width);
+    // SAFETY: `Path` selects this module only if the processor has AVX2.
+    unsafe { transpose_avx2(rows, width, strip) }
+}
+
+/// Four columns of four rows at a time.
+#[target_feature(enable = "avx2")]
+fn transpose_avx2(rows: &[f64], width: usize, strip: &mut [[f64; STRIP]]) -> usize {
+    let (squares, _) = strip[..width].as_chunks_mut::<4>();
+    for (part, four) in rows.chunks_exact(4 * width).enumerate() {
+        for (columns, first) in squares.iter_mut().zip((0..).step_by(4)) {
+            // SAFETY: `first + 4 ≤ width`, so each load is of four values of one of the four rows.
+            let [a, b, c, d] =
+                [0, 1, 2, 3].map(|row| unsafe { _mm256_loadu_pd(four.as_ptr().add(row * width + first)) });
+            let (ab_even, ab_odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+            let (cd_even, cd_odd) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+            let transposed = [
+                _mm256_permute2f128_pd::<0x20>(ab_even, cd_even),
+                _mm256_permute2f128_pd::<0x20>(ab_odd, cd_odd),
+                _mm256_permute2f128_pd::<0x31>(ab_even, cd_even),
+                _mm256_permute2f128_pd::<0x31>(ab_odd, cd_odd),
+            ];
+            for (column, values) in columns.iter_mut().zip(transposed) {
+                // SAFETY: the four rows are lanes `4 · part` to `4 · part + 3` of the strip.
+                unsafe { _mm256_storeu_pd(column.as_mut_ptr().add(4 * part), values) };
+            }
+        }
+    }
+    4 * squares.len()
 }
 
 #[target_feature(enable = "avx2")]

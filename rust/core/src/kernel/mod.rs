@@ -11,6 +11,7 @@ mod avx2;
 mod portable;
 
 use crate::panel::{LANES, Layout, Line, Theta};
+use crate::source::STRIP;
 
 /// Tiles whose products with a residual can be added in 32 bits: 32 · 2 · 32767 · 1024 < 2^31.
 pub(crate) const MOST_TILES: usize = 32;
@@ -18,6 +19,24 @@ pub(crate) const MOST_TILES: usize = 32;
 pub(crate) const RESIDUAL_LOW_BITS: u32 = 10;
 /// The largest residual threshold, in target units.
 pub const MOST_TAU: i32 = 1 << (2 * RESIDUAL_LOW_BITS);
+
+/// The value between −limit and limit that is nearest; the limit for NaN, so that the result is always between them.
+/// Two comparisons that become two vector instructions, which `f64::clamp` with its check of the limits does not.
+#[inline(always)]
+pub(crate) fn cut(value: f64, limit: f64) -> f64 {
+    let value = if value < limit { value } else { limit };
+    if value > -limit { value } else { -limit }
+}
+
+/// The integer between −32767 and 32767 that is nearest toward zero.
+///
+/// A cast by `as` would clamp once more, for which vector code needs three more instructions.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(crate) fn truncate(value: f64) -> i32 {
+    // SAFETY: what `cut` returns is not NaN and fits.
+    unsafe { cut(value, f64::from(i16::MAX)).to_int_unchecked() }
+}
 
 /// Which code runs: the choice of [`Path::detect`] or [`Path::portable`], no other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +71,15 @@ impl Path {
             Kind::Portable => body(),
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => avx2::run(body),
+        }
+    }
+
+    /// Write the first columns of [`STRIP`] rows into a strip; how many, the path decides and returns.
+    pub(crate) fn transpose(self, rows: &[f64], width: usize, strip: &mut [[f64; STRIP]]) -> usize {
+        match self.0 {
+            Kind::Portable => 0,
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => avx2::transpose(rows, width, strip),
         }
     }
 

@@ -3,6 +3,7 @@
 //! Two bytes a value: with fifteen bits the loss against 64-bit floats is far below the noise of any budget
 //! (`docs/precision.md` has the figures and the script that prints them), and half the bytes is twice the speed.
 
+pub(crate) mod batch;
 pub mod layout;
 mod segment;
 mod store;

@@ -2,39 +2,55 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 
-use memmap2::{Mmap, UncheckedAdvice};
+use memmap2::{Mmap, MmapMut, UncheckedAdvice};
 
 use super::layout::Line;
 use crate::error::Result;
 
+/// The size of a large page. Fresh memory costs a page fault per page: with small ones, touching the store takes as
+/// long as mapping the rows into it.
+const LARGE_PAGE: usize = 2 << 20;
+
 /// Tiles that are filled one after the other, and then perhaps moved to a file.
 #[derive(Debug)]
 pub(crate) enum Segment {
-    Memory(Vec<Line>),
-    Mapped(Mmap),
+    /// The lines, and the byte of the mapping at which they begin.
+    Memory(MmapMut, Range<usize>),
+    File(Mmap),
 }
 
 impl Segment {
     /// Room for `lines` lines, all zero; the pages are touched only when they are written.
-    pub(crate) fn new(lines: usize) -> Self {
-        Self::Memory(bytemuck::zeroed_vec(lines))
+    pub(crate) fn new(lines: usize) -> Result<Self> {
+        let bytes = lines * size_of::<Line>();
+        if bytes < LARGE_PAGE {
+            return Ok(Self::Memory(MmapMut::map_anon(bytes)?, 0..bytes));
+        }
+        // From the start of one large page to the end of another.
+        let map = MmapMut::map_anon(bytes.next_multiple_of(LARGE_PAGE) + LARGE_PAGE)?;
+        #[cfg(target_os = "linux")]
+        // A system that has no large pages is as right, and slower.
+        let _ = map.advise(memmap2::Advice::HugePage);
+        let start = map.as_ptr().addr().next_multiple_of(LARGE_PAGE) - map.as_ptr().addr();
+        Ok(Self::Memory(map, start..start + bytes))
     }
 
     pub(crate) fn lines(&self) -> &[Line] {
+        // Either mapping starts at a page and holds whole lines.
         match self {
-            Self::Memory(lines) => lines,
-            // A mapping starts at a page and holds whole lines.
-            Self::Mapped(map) => bytemuck::cast_slice(map),
+            Self::Memory(map, place) => bytemuck::cast_slice(&map[place.clone()]),
+            Self::File(map) => bytemuck::cast_slice(map),
         }
     }
 
-    /// The lines, to write. A mapped segment is full and has none.
+    /// The lines, to write. A segment in a file is full and has none.
     pub(crate) fn lines_mut(&mut self) -> &mut [Line] {
         match self {
-            Self::Memory(lines) => lines,
-            Self::Mapped(_) => &mut [],
+            Self::Memory(map, place) => bytemuck::cast_slice_mut(&mut map[place.clone()]),
+            Self::File(_) => &mut [],
         }
     }
 
@@ -42,19 +58,19 @@ impl Segment {
     /// full disk is then an error and not a signal.
     #[allow(unsafe_code)]
     pub(crate) fn spill(&mut self, directory: &Path) -> Result<()> {
-        let Self::Memory(lines) = self else { return Ok(()) };
+        let Self::Memory(lines, place) = self else { return Ok(()) };
         let mut file: File = tempfile::tempfile_in(directory)?;
-        file.write_all(bytemuck::cast_slice(lines))?;
+        file.write_all(&lines[place.clone()])?;
         // SAFETY: the file has no name and this is its only handle, so nobody can change or shorten it.
         let map = unsafe { Mmap::map(&file)? };
-        *self = Self::Mapped(map);
+        *self = Self::File(map);
         Ok(())
     }
 
-    /// Let go of the memory of a mapped segment; the next pass reads it from the file again.
+    /// Let go of the memory of a segment in a file; the next pass reads it from the file again.
     #[allow(unsafe_code)]
     pub(crate) fn forget(&self) {
-        if let Self::Mapped(map) = self {
+        if let Self::File(map) = self {
             // SAFETY: the mapping is of a file and read-only, so dropped pages come back with the same bytes.
             // A system that will not is free to keep them: the advice is about memory use alone.
             let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use bytemuck::Zeroable;
 
+use super::batch::{Batch, WAVE_VALUES};
 use super::layout::{LANES, Layout, Line, feature_mut, target_lane, targets_mut};
 use super::segment::Segment;
 use super::theta::Theta;
 use crate::error::{Error, Result, parameter};
-use crate::kernel::{MOST_TAU, MOST_TILES, Path, Residuals, Split, gram_stride};
-use crate::rowmap::{Input, Mapper, Missing, RowMap};
+use crate::kernel::{MOST_TAU, MOST_TILES, Residuals, gram_stride};
+use crate::rowmap::{Missing, RowMap};
 use crate::source::Source;
 use crate::statistics::blob::{Reader, Writer};
 use crate::statistics::{Gradient, Gram};
@@ -21,8 +22,6 @@ const FILE_LINES: usize = 1 << 19;
 const PIECE_LINES: usize = 1 << 13;
 /// Lines between two looks at whether to stop: 256 MiB.
 const WAVE_PIECES: usize = 512;
-/// Values of the source between two looks at whether to stop.
-const WAVE_VALUES: usize = 1 << 24;
 /// Bytes of a group of tiles, read twice by the pass: they should still be in the cache the second time.
 const GROUP_BYTES: usize = 24 << 10;
 
@@ -130,17 +129,14 @@ impl Panel {
         gram: Option<&mut Gram>,
         execution: &Execution,
     ) -> Result<usize> {
-        let room = |segment: &Segment| match segment {
-            Segment::Memory(lines) => lines.len() / self.layout.lines() * LANES,
-            Segment::Mapped(_) => 0,
-        };
-        let mut capacity = self.segments.last().map_or(0, room);
+        let room = |last: &mut Segment| last.lines_mut().len() / self.layout.lines() * LANES;
+        let mut capacity = self.segments.last_mut().map_or(0, room);
         if self.segments.is_empty() || self.filled >= capacity {
             if let (Backing::Directory(directory), Some(last)) = (&self.backing, self.segments.last_mut()) {
                 last.spill(directory)?;
             }
             let tiles = self.new_tiles(source.rows() - start);
-            self.segments.push(Segment::new(tiles * self.layout.lines()));
+            self.segments.push(Segment::new(tiles * self.layout.lines())?);
             (self.filled, capacity) = (0, tiles * LANES);
         }
         let lane = self.filled % LANES;
@@ -149,9 +145,15 @@ impl Panel {
         let mut rows = (end - start).min(capacity - self.filled);
         if lane > 0 {
             rows = rows.min(LANES - lane);
-            fill_tile(&self.map, source, start, rows, missing, (lane, place), gram, execution.path())?;
+            let batch = Batch { map: &self.map, source, missing, execution };
+            let mut tile: Vec<Line> = bytemuck::zeroed_vec(self.layout.lines());
+            batch.fill(start..start + rows, Some(&mut tile), gram)?;
+            for row in 0..rows {
+                copy_row(self.layout, Some((&tile, row)), lane + row, &mut place[..self.layout.lines()]);
+            }
         } else {
-            fill(&self.map, source, start, rows, missing, place, gram, execution)?;
+            let place = Some(&mut place[..Layout::tiles(rows) * self.layout.lines()]);
+            Batch { map: &self.map, source, missing, execution }.fill(start..start + rows, place, gram)?;
         }
         self.filled += rows;
         Ok(rows)
@@ -254,73 +256,13 @@ impl Panel {
             return Err(Error::Blob { kind: "rows", reason: "wrong length" });
         }
         if !body.is_empty() {
-            let mut segment = Segment::new(body.len() / size_of::<Line>());
+            let mut segment = Segment::new(body.len() / size_of::<Line>())?;
             bytemuck::cast_slice_mut(segment.lines_mut()).copy_from_slice(body);
             panel.segments.push(segment);
             panel.filled = body.len() / panel.layout.bytes() * LANES;
         }
         Ok(panel)
     }
-}
-
-/// Map rows into whole tiles, block by block, on all threads.
-#[allow(clippy::too_many_arguments)]
-fn fill(
-    map: &RowMap,
-    source: &dyn Source,
-    start: usize,
-    rows: usize,
-    missing: Missing,
-    place: &mut [Line],
-    gram: Option<&mut Gram>,
-    execution: &Execution,
-) -> Result<()> {
-    let layout = Layout::new(map.features());
-    let block_rows = Mapper::block_rows(map.features());
-    let block_lines = block_rows / LANES * layout.lines();
-    let used = &mut place[..Layout::tiles(rows) * layout.lines()];
-    let stride = if gram.is_some() { gram_stride(layout) } else { 0 };
-    let path = execution.path();
-    let room = || (Input::default(), Mapper::new(map), Split::new(), vec![0i64; stride * stride]);
-    let (_, _, _, sums) = execution.fold(
-        rows * map.features(),
-        used.chunks_mut(block_lines).zip((0..rows).step_by(block_rows)),
-        room,
-        |(input, mapper, split, sums), (tiles, first)| {
-            input.read(path, source, start + first, block_rows.min(rows - first), missing)?;
-            mapper.apply(path, input, tiles);
-            if stride > 0 {
-                path.gram(tiles, layout, split, sums);
-            }
-            Ok(())
-        },
-        |(_, _, _, a), (_, _, _, b)| {
-            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-            Ok(())
-        },
-    )?;
-    gram.map_or(Ok(()), |gram| gram.add(&sums, stride))
-}
-
-/// Map a few rows into the free lanes of a tile that is partly full.
-#[allow(clippy::too_many_arguments)]
-fn fill_tile(
-    map: &RowMap,
-    source: &dyn Source,
-    start: usize,
-    rows: usize,
-    missing: Missing,
-    (lane, place): (usize, &mut [Line]),
-    gram: Option<&mut Gram>,
-    path: Path,
-) -> Result<()> {
-    let layout = Layout::new(map.features());
-    let mut tile: Vec<Line> = bytemuck::zeroed_vec(layout.lines());
-    fill(map, source, start, rows, missing, &mut tile, gram, &Execution::on(path))?;
-    for row in 0..rows {
-        copy_row(layout, Some((&tile, row)), lane + row, &mut place[..layout.lines()]);
-    }
-    Ok(())
 }
 
 /// Copy one row of a tile into a lane of another, or zeros.

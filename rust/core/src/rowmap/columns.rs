@@ -1,19 +1,22 @@
 //! Centre, scale, winsorise, basis: what happens to one column of a row.
 
 use crate::error::{Result, parameter};
+use crate::kernel::cut;
+use crate::source::STRIP;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Feature values are cut here. Larger ones have the same direction to within rounding, and their squares could
-/// leave the range of doubles.
-pub(crate) const LARGEST_FEATURE: f64 = 1.0e300;
+/// Feature values are cut here, so that a sum of their squares stays in the range of doubles.
+const LARGEST_FEATURE: f64 = 1.0e150;
 
 /// z = (x − centre) / scale, cut to ±winsor; the features are gain·z and, for every knot k, gain·(|z − k| − |k|).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     centre: f64,
-    inverse: f64,
-    winsor: f64,
-    gain: f64,
+    /// gain / scale.
+    factor: f64,
+    /// winsor · gain.
+    limit: f64,
+    /// knot · gain.
     knots: Vec<f64>,
 }
 
@@ -22,23 +25,23 @@ impl Column {
     ///
     /// # Errors
     /// [`crate::error::Error::Parameter`] for what is not finite or not positive.
-    pub fn new(centre: f64, scale: f64, winsor: f64, gain: f64, knots: Vec<f64>) -> Result<Self> {
+    pub fn new(centre: f64, scale: f64, winsor: f64, gain: f64, knots: &[f64]) -> Result<Self> {
         check_centre(centre)?;
+        check_scale("scale", scale)?;
+        check_scale("gain", gain)?;
         if winsor.is_nan() || winsor <= 0.0 {
             return Err(parameter("winsor", "positive", winsor));
         }
-        if !(gain > 0.0 && gain <= 1e100) {
-            return Err(parameter("gain", "between 0 and 1e100", gain));
+        if let Some(knot) = knots.iter().find(|knot| knot.abs() > 1e100 || knot.is_nan()) {
+            return Err(parameter("knots", "between -1e100 and 1e100", knot));
         }
-        if let Some(knot) = knots.iter().find(|knot| !knot.is_finite()) {
-            return Err(parameter("knots", "finite", knot));
-        }
-        Ok(Self { centre, inverse: inverse(scale)?, winsor: winsor.min(f64::MAX), gain, knots })
+        let knots = knots.iter().map(|knot| knot * gain).collect();
+        Ok(Self { centre, factor: gain / scale, limit: (winsor * gain).min(LARGEST_FEATURE), knots })
     }
 
     /// A column taken as it is.
     pub fn plain() -> Self {
-        Self { centre: 0.0, inverse: 1.0, winsor: f64::MAX, gain: 1.0, knots: Vec::new() }
+        Self { centre: 0.0, factor: 1.0, limit: LARGEST_FEATURE, knots: Vec::new() }
     }
 
     /// Features made of the column.
@@ -47,30 +50,26 @@ impl Column {
     }
 
     pub(crate) fn hash_into(&self, hash: &mut Xxh3) {
-        for value in [self.centre, self.inverse, self.winsor, self.gain, self.knots.len() as f64] {
+        for value in [self.centre, self.factor, self.limit, self.knots.len() as f64].iter().chain(&self.knots)
+        {
             hash.update(&value.to_le_bytes());
-        }
-        for knot in &self.knots {
-            hash.update(&knot.to_le_bytes());
         }
     }
 
-    /// The features of a block's column: `self.features()` times `x.len()` values.
+    /// The features of a strip's column; their squares are added to those of their rows.
     #[inline(always)]
-    pub(crate) fn apply(&self, x: &[f64], features: &mut [f64]) {
-        let (z, rest) = features.split_at_mut(x.len());
-        for (z, &x) in z.iter_mut().zip(x) {
+    pub(crate) fn apply(&self, x: &[f64; STRIP], features: &mut [[f64; STRIP]], squares: &mut [f64; STRIP]) {
+        let [z, terms @ ..] = features else { return };
+        for ((z, x), squares) in z.iter_mut().zip(x).zip(&mut *squares) {
             // A difference of finite numbers may overflow to an infinity, which the cut makes finite again.
-            *z = ((x - self.centre) * self.inverse).clamp(-self.winsor, self.winsor);
+            *z = cut((x - self.centre) * self.factor, self.limit);
+            *squares += *z * *z;
         }
-        let cut = |value: f64| value.clamp(-LARGEST_FEATURE, LARGEST_FEATURE);
-        for (term, &knot) in rest.chunks_exact_mut(x.len()).zip(&self.knots) {
-            for (term, &z) in term.iter_mut().zip(&*z) {
-                *term = cut(((z - knot).abs() - knot.abs()) * self.gain);
+        for (term, knot) in terms.iter_mut().zip(&self.knots) {
+            for ((term, z), squares) in term.iter_mut().zip(&*z).zip(&mut *squares) {
+                *term = (z - knot).abs() - knot.abs();
+                *squares += *term * *term;
             }
-        }
-        for z in z {
-            *z = cut(*z * self.gain);
         }
     }
 }
@@ -90,10 +89,9 @@ impl Target {
     /// [`crate::error::Error::Parameter`] for what is not finite or not positive.
     pub fn new(centre: f64, scale: f64, unit: f64) -> Result<Self> {
         check_centre(centre)?;
-        if !(unit >= 1e-200 && unit <= 1e200) {
-            return Err(parameter("unit", "between 1e-200 and 1e200", unit));
-        }
-        Ok(Self { centre, inverse: inverse(scale)?, unit })
+        check_scale("scale", scale)?;
+        check_scale("unit", unit)?;
+        Ok(Self { centre, inverse: 1.0 / scale, unit })
     }
 
     /// The unit of the target's grid.
@@ -109,7 +107,7 @@ impl Target {
 
     #[inline(always)]
     pub(crate) fn apply(&self, y: f64) -> f64 {
-        ((y - self.centre) * self.inverse).clamp(-f64::MAX, f64::MAX)
+        cut((y - self.centre) * self.inverse, f64::MAX)
     }
 }
 
@@ -117,10 +115,11 @@ fn check_centre(centre: f64) -> Result<()> {
     if centre.is_finite() { Ok(()) } else { Err(parameter("centre", "finite", centre)) }
 }
 
-fn inverse(scale: f64) -> Result<f64> {
-    if scale >= 1e-290 && scale <= 1e290 {
-        Ok(1.0 / scale)
+/// Small enough that products and quotients of two of them are normal numbers.
+fn check_scale(name: &'static str, scale: f64) -> Result<()> {
+    if (1e-100..=1e100).contains(&scale) {
+        Ok(())
     } else {
-        Err(parameter("scale", "between 1e-290 and 1e290", scale))
+        Err(parameter(name, "between 1e-100 and 1e100", scale))
     }
 }

@@ -3,19 +3,18 @@
 use super::Missing;
 use crate::error::{Error, Result};
 use crate::kernel::Path;
-use crate::panel::LANES;
-use crate::source::Source;
+use crate::source::{STRIP, Source};
 
-/// A copied block: `stride` rows, of which those past the source's and those dropped are zero.
+/// A copied block of whole strips. Rows past the end of the source and rows that are dropped are zero.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Input {
-    values: Vec<f64>,
-    keep: Vec<f64>,
-    stride: usize,
+    values: Vec<[f64; STRIP]>,
+    keep: Vec<[f64; STRIP]>,
+    columns: usize,
 }
 
 impl Input {
-    /// Copy `rows` rows from `start`; the stride is the next whole number of tiles.
+    /// Copy `rows` rows from `start`.
     pub(crate) fn read(
         &mut self,
         path: Path,
@@ -24,53 +23,65 @@ impl Input {
         rows: usize,
         missing: Missing,
     ) -> Result<()> {
-        self.stride = rows.next_multiple_of(LANES);
-        self.values.resize(source.columns() * self.stride, 0.0);
-        source.read(start, rows, self.stride, &mut self.values);
-        self.keep.clear();
-        self.keep.resize(self.stride, 0.0);
-        // Zero times a finite number is zero; times NaN or an infinity it is NaN.
-        path.run(
+        self.columns = source.columns();
+        let strips = rows.div_ceil(STRIP);
+        self.values.resize(strips * self.columns, [0.0; STRIP]);
+        self.keep.resize(strips, [0.0; STRIP]);
+        source.read(start, rows, &mut self.values);
+        if !rows.is_multiple_of(STRIP) {
+            for values in &mut self.values[(strips - 1) * self.columns..] {
+                values[rows % STRIP..].fill(0.0);
+            }
+        }
+        let bad = path.run(
             #[inline(always)]
-            || {
-                for column in self.values.chunks_exact(self.stride) {
-                    for (keep, value) in self.keep[..rows].iter_mut().zip(column) {
-                        *keep += value * 0.0;
-                    }
-                }
-            },
+            || self.check(),
         );
-        let bad = self.keep.iter().any(|keep| keep.is_nan());
-        if bad && missing == Missing::Error {
-            return Err(Error::NotFinite);
+        if let Some(last) = self.keep.last_mut().filter(|_| !rows.is_multiple_of(STRIP)) {
+            last[rows % STRIP..].fill(0.0);
         }
-        for keep in &mut self.keep[..rows] {
-            *keep = if keep.is_nan() { 0.0 } else { 1.0 };
+        match (bad, missing) {
+            (true, Missing::Error) => Err(Error::NotFinite),
+            (true, Missing::Drop) => {
+                self.drop_rows();
+                Ok(())
+            }
+            (false, _) => Ok(()),
         }
-        if bad || rows < self.stride {
-            for column in self.values.chunks_exact_mut(self.stride) {
-                for (value, keep) in column.iter_mut().zip(&self.keep) {
-                    if *keep == 0.0 {
-                        *value = 0.0;
-                    }
+    }
+
+    /// Find the rows to keep, and whether there are others.
+    #[inline(always)]
+    fn check(&mut self) -> bool {
+        let mut bad = false;
+        for (keep, strip) in self.keep.iter_mut().zip(self.values.chunks_exact(self.columns)) {
+            // Zero times a finite number is zero; times NaN or an infinity it is NaN.
+            let mut sums = [0.0; STRIP];
+            for values in strip {
+                for lane in 0..STRIP {
+                    sums[lane] += values[lane] * 0.0;
+                }
+            }
+            for lane in 0..STRIP {
+                keep[lane] = if sums[lane] == 0.0 { 1.0 } else { 0.0 };
+                bad |= sums[lane] != 0.0;
+            }
+        }
+        bad
+    }
+
+    fn drop_rows(&mut self) {
+        for (keep, strip) in self.keep.iter().zip(self.values.chunks_exact_mut(self.columns)) {
+            for values in strip {
+                for lane in (0..STRIP).filter(|&lane| keep[lane] == 0.0) {
+                    values[lane] = 0.0;
                 }
             }
         }
-        Ok(())
     }
 
-    /// A column's values.
-    pub(crate) fn column(&self, column: usize) -> &[f64] {
-        &self.values[column * self.stride..][..self.stride]
-    }
-
-    /// One for a row that counts, zero for a dropped or padding row.
-    pub(crate) fn keep(&self) -> &[f64] {
-        &self.keep
-    }
-
-    /// Rows, padding included.
-    pub(crate) fn rows(&self) -> usize {
-        self.stride
+    /// Every strip's columns, and for each of its rows one if it counts, zero if it is dropped or padding.
+    pub(crate) fn strips(&self) -> impl Iterator<Item = (&[[f64; STRIP]], &[f64; STRIP])> {
+        self.values.chunks_exact(self.columns).zip(&self.keep)
     }
 }

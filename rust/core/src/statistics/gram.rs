@@ -2,8 +2,11 @@
 
 use super::blob::{Reader, Writer, add};
 use crate::error::{Error, Result};
+use crate::panel::batch::{Batch, WAVE_VALUES};
 use crate::panel::layout::MOST_FEATURES;
-use crate::rowmap::RowMap;
+use crate::rowmap::{Missing, RowMap};
+use crate::source::Source;
+use crate::threads::{Execution, Stop, waves};
 
 /// The upper triangle of X'X, row by row, in units of 2^−30.
 ///
@@ -50,6 +53,27 @@ impl Gram {
         let upper: Vec<i128> =
             rows.flat_map(|(i, row)| row[i..self.features].iter().map(|&sum| i128::from(sum))).collect();
         add(&mut self.upper, &upper)
+    }
+
+    /// Add the products of a batch's rows without keeping the rows.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if `map` is not the one that this was made for, [`Error::Shape`], [`Error::NotFinite`],
+    /// [`Error::Interrupted`]; nothing is changed then.
+    pub fn extend(
+        &mut self,
+        map: &RowMap,
+        source: &dyn Source,
+        missing: Missing,
+        execution: &Execution,
+        stop: Stop<'_>,
+    ) -> Result<()> {
+        map.check_columns(source.columns())?;
+        let mut added = Self::new(map);
+        let batch = Batch { map, source, missing, execution };
+        let wave = WAVE_VALUES / source.columns();
+        waves(source.rows(), wave, stop, |rows| batch.fill(rows, None, Some(&mut added)))?;
+        self.merge(&added)
     }
 
     /// Add another part of the same sum.

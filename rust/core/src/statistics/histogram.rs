@@ -2,8 +2,9 @@
 
 use super::blob::{Reader, Writer, add};
 use crate::error::{Error, Result, parameter};
+use crate::panel::batch::WAVE_VALUES;
 use crate::rowmap::{Input, Missing};
-use crate::source::Source;
+use crate::source::{STRIP, Source};
 use crate::threads::{Execution, Stop, waves};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -11,8 +12,6 @@ use xxhash_rust::xxh3::Xxh3;
 const MOST_BINS: usize = 1 << 20;
 /// Rows that a thread takes at a time.
 const BLOCK_ROWS: usize = 1024;
-/// Values of the source between two looks at whether to stop.
-const WAVE_VALUES: usize = 1 << 24;
 
 /// How a column is cut into bins.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,7 +81,7 @@ impl Bins {
     }
 
     /// Count the values for which `keep` is not zero. Every value falls into exactly one bin.
-    fn count(&self, values: &[f64], keep: &[f64], counts: &mut [i64]) {
+    fn count(&self, values: &[f64; STRIP], keep: &[f64; STRIP], counts: &mut [i64]) {
         let kept = values.iter().zip(keep).filter(|(_, keep)| **keep != 0.0).map(|(&value, _)| value);
         match *self {
             Self::Skip => {}
@@ -183,11 +182,13 @@ impl Histogram {
         waves(source.rows(), wave, stop, |rows| {
             let work = |(input, counts): &mut (Input, Vec<i64>), start: usize| {
                 input.read(execution.path(), source, start, BLOCK_ROWS.min(rows.end - start), missing)?;
-                let mut rest = &mut counts[..];
-                for (column, bins) in bins.iter().enumerate() {
-                    let (counts, tail) = rest.split_at_mut(bins.len());
-                    bins.count(input.column(column), input.keep(), counts);
-                    rest = tail;
+                for (columns, keep) in input.strips() {
+                    let mut rest = &mut counts[..];
+                    for (bins, values) in bins.iter().zip(columns) {
+                        let (counts, tail) = rest.split_at_mut(bins.len());
+                        bins.count(values, keep, counts);
+                        rest = tail;
+                    }
                 }
                 Ok(())
             };

@@ -1,0 +1,52 @@
+# Every target sets up what it needs in .venv; nothing has to be installed by hand but Python ≥ 3.11 and Rust.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
+
+.PHONY: demo test test-slow lint bench clean
+.DEFAULT_GOAL := test
+
+$(BIN)/maturin: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet "maturin>=1.9,<2"
+	touch $@
+
+# Tools and libraries for tests, linters and benchmarks.
+$(VENV)/tools: $(BIN)/maturin
+	$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+	    print('\n'.join(p['dependencies'] + sum(p['optional-dependencies'].values(), [])))" > $@.txt
+	$(BIN)/python -m pip install --quiet --requirement $@.txt
+	touch $@
+
+# The package itself, with its Rust core in release mode.
+$(VENV)/built: $(BIN)/maturin $(RUST_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	touch $@
+
+demo: $(VENV)/built
+	$(BIN)/python examples/exact_core.py
+
+test: $(VENV)/built $(VENV)/tools
+	cargo test --quiet
+	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q --doctest-modules python/dpfit
+
+test-slow: $(VENV)/built $(VENV)/tools
+	$(BIN)/python -m pytest -q -m slow
+
+lint: $(VENV)/built $(VENV)/tools
+	cargo fmt --check
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	$(BIN)/ruff format --check python tests benches examples
+	$(BIN)/ruff check python tests benches examples
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest dpfit._native
+
+bench: $(VENV)/built $(VENV)/tools
+	$(BIN)/python benches/python/core.py
+
+clean:
+	rm -rf $(VENV) target

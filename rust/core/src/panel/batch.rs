@@ -1,0 +1,82 @@
+//! One batch on its way from rows to tiles, and to X'X on the way.
+
+use std::ops::Range;
+
+use super::layout::{LANES, Layout, Line};
+use crate::error::Result;
+use crate::kernel::{Split, gram_stride};
+use crate::rowmap::{Input, Mapper, Missing, RowMap};
+use crate::source::Source;
+use crate::statistics::Gram;
+use crate::threads::Execution;
+
+/// Values of a source between two looks at whether to stop.
+pub(crate) const WAVE_VALUES: usize = 1 << 24;
+
+/// Rows, and what to do with them.
+pub(crate) struct Batch<'a> {
+    pub(crate) map: &'a RowMap,
+    pub(crate) source: &'a dyn Source,
+    pub(crate) missing: Missing,
+    pub(crate) execution: &'a Execution,
+}
+
+/// What a thread needs for its blocks.
+struct Room<'a> {
+    input: Input,
+    mapper: Mapper<'a>,
+    tiles: Vec<Line>,
+    split: Split,
+    gram: Vec<i64>,
+}
+
+impl Batch<'_> {
+    /// Map rows into whole tiles, block by block, on all threads: into `place` if there is one, and add their products
+    /// to `gram` if there is one.
+    pub(crate) fn fill(
+        &self,
+        rows: Range<usize>,
+        place: Option<&mut [Line]>,
+        gram: Option<&mut Gram>,
+    ) -> Result<()> {
+        let layout = Layout::new(self.map.features());
+        let path = self.execution.path();
+        let block_rows = Mapper::block_rows(self.map.features());
+        let block_lines = block_rows / LANES * layout.lines();
+        let stride = if gram.is_some() { gram_stride(layout) } else { 0 };
+        // Without a place, every thread maps its blocks into the same few tiles.
+        let lines = if place.is_some() { 0 } else { block_lines };
+        let places = place.into_iter().flat_map(|place| place.chunks_mut(block_lines));
+        let places = places.map(Some).chain(std::iter::repeat_with(|| None));
+        let room = || Room {
+            input: Input::default(),
+            mapper: Mapper::new(self.map),
+            tiles: bytemuck::zeroed_vec(lines),
+            split: Split::new(),
+            gram: vec![0; stride * stride],
+        };
+        let total = self.execution.fold(
+            rows.len() * self.map.features(),
+            rows.clone().step_by(block_rows).zip(places),
+            room,
+            |room, (first, place)| {
+                let count = block_rows.min(rows.end - first);
+                room.input.read(path, self.source, first, count, self.missing)?;
+                let tiles = match place {
+                    Some(tiles) => tiles,
+                    None => &mut room.tiles[..Layout::tiles(count) * layout.lines()],
+                };
+                room.mapper.apply(path, &room.input, tiles);
+                if stride > 0 {
+                    path.gram(tiles, layout, &mut room.split, &mut room.gram);
+                }
+                Ok(())
+            },
+            |a, b| {
+                a.gram.iter_mut().zip(b.gram).for_each(|(a, b)| *a += b);
+                Ok(())
+            },
+        )?;
+        gram.map_or(Ok(()), |gram| gram.add(&total.gram, stride))
+    }
+}

@@ -1,0 +1,255 @@
+//! The whole way from rows to sums, against plain arithmetic, for every path, thread count and partition.
+
+use dpfit_core::kernel::Path;
+use dpfit_core::panel::{Backing, Panel, Theta};
+use dpfit_core::rowmap::{Column, Missing, Norm, RowMap, Target};
+use dpfit_core::source::Dense;
+use dpfit_core::statistics::{Bins, Gradient, Gram, Histogram};
+use dpfit_core::threads::Execution;
+use dpfit_core::{Error, Result};
+use proptest::prelude::*;
+
+const TAU: i32 = 1 << 16;
+
+fn map(columns: usize, norm: Norm, intercept: Option<f64>) -> RowMap {
+    let column = |j: usize| {
+        let knots: &[f64] = if j % 3 == 0 { &[-0.5, 0.25] } else { &[] };
+        Column::new(0.1 * j as f64, 1.5, 2.5, 0.6, knots).unwrap()
+    };
+    let target = Target::new(0.3, 2.0, 2f64.powi(-16)).unwrap();
+    RowMap::new((0..columns).map(column).collect(), target, norm, intercept).unwrap()
+}
+
+fn executions() -> Vec<Execution> {
+    let jobs = [Some(1), Some(2), Some(4)];
+    let paths = [Path::portable(), Path::detect()];
+    jobs.iter().flat_map(|&n| paths.map(|path| Execution::new(n, path).unwrap())).collect()
+}
+
+/// Gram and gradient of a batch given in pieces of `chunk` rows.
+fn fit(
+    map: &RowMap,
+    x: &[f64],
+    y: &[f64],
+    chunk: usize,
+    theta: &[f64],
+    backing: Backing,
+    e: &Execution,
+) -> (Gram, Gradient) {
+    let width = map.columns().len();
+    let mut panel = Panel::new(map.clone(), backing);
+    let mut gram = Gram::new(map);
+    for (x, y) in x.chunks(chunk * width).zip(y.chunks(chunk)) {
+        let source = Dense::new(x, y).unwrap();
+        panel.extend(&source, Missing::Error, Some(&mut gram), e, &mut || false).unwrap();
+    }
+    let theta = Theta::new(theta, map.target().unit()).unwrap();
+    (gram, panel.gradient(&theta, TAU, e, &mut || false).unwrap())
+}
+
+/// What the store of one row holds, read back through sums that have only that row in them: q_i·q_j.
+fn squares(map: &RowMap, row: &[f64], e: &Execution) -> i128 {
+    let mut gram = Gram::new(map);
+    let source = Dense::new(row, &[0.0]).unwrap();
+    gram.extend(map, &source, Missing::Error, e, &mut || false).unwrap();
+    let (d, mut at, mut sum) = (map.features(), 0, 0);
+    for i in 0..d {
+        sum += gram.exact()[at];
+        at += d - i;
+    }
+    sum
+}
+
+fn rows(n: usize, width: usize) -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
+    (prop::collection::vec(-4.0..4.0f64, n * width), prop::collection::vec(-50.0..50.0f64, n))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn sums_do_not_depend_on_how_they_are_made(
+        ((x, y), width) in (1..90usize, 1..12usize).prop_flat_map(|(n, width)| (rows(n, width), Just(width))),
+        weight in any::<bool>(),
+        intercept in prop::option::of(0.05..0.5f64),
+        scale in 0.01..3.0f64,
+    ) {
+        let map = map(width, if weight { Norm::Weight } else { Norm::Clip }, intercept);
+        let theta: Vec<f64> = (0..map.features()).map(|j| scale * ((j * 7) as f64).sin()).collect();
+        let first = fit(&map, &x, &y, y.len(), &theta, Backing::Memory, &Execution::on(Path::portable()));
+        for e in executions() {
+            for chunk in [1, 7, 1000] {
+                prop_assert_eq!(&fit(&map, &x, &y, chunk, &theta, Backing::Memory, &e), &first);
+            }
+            let mut alone = Gram::new(&map);
+            alone.extend(&map, &Dense::new(&x, &y).unwrap(), Missing::Error, &e, &mut || false).unwrap();
+            prop_assert_eq!(&alone, &first.0);
+        }
+        // Rows in the other order.
+        let backwards: Vec<f64> = x.chunks(width).rev().flatten().copied().collect();
+        let y_backwards: Vec<f64> = y.iter().rev().copied().collect();
+        let e = Execution::on(Path::detect());
+        prop_assert_eq!(&fit(&map, &backwards, &y_backwards, 5, &theta, Backing::Memory, &e), &first);
+    }
+
+    #[test]
+    fn no_row_is_longer_than_its_bound(
+        (row, width) in (1..40usize).prop_flat_map(|width| (prop::collection::vec(wild(), width), Just(width))),
+        weight in any::<bool>(),
+        intercept in prop::option::of(1e-6..0.999_999f64),
+    ) {
+        let target = Target::new(0.0, 1.0, 1.0).unwrap();
+        let norm = if weight { Norm::Weight } else { Norm::Clip };
+        let map = RowMap::new(vec![Column::plain(); width], target, norm, intercept).unwrap();
+        prop_assert!(squares(&map, &row, &Execution::on(Path::detect())) <= 1 << 30);
+    }
+}
+
+/// Finite numbers of every size.
+fn wild() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        any::<f64>().prop_filter("finite", |value| value.is_finite()),
+        -2.0..2.0f64,
+        Just(0.0),
+        Just(f64::MIN_POSITIVE / 3.0),
+        Just(f64::MAX),
+    ]
+}
+
+/// Many blocks, so that threads, blocks and groups of tiles all take part.
+#[test]
+fn large_sums_are_those_of_plain_arithmetic() {
+    let (n, d) = (5_000, 37);
+    let x: Vec<f64> = (0..n * d).map(|i| ((i * i % 1009) as f64 - 504.0) / 700.0).collect();
+    let y: Vec<f64> = (0..n).map(|i| ((i * 31) % 257) as f64 / 100.0 - 1.2).collect();
+    let target = Target::new(0.0, 1.0, 2f64.powi(-16)).unwrap();
+    let map = RowMap::new(vec![Column::plain(); d], target, Norm::Clip, None).unwrap();
+    let theta: Vec<f64> = (0..d).map(|j| (j as f64).cos()).collect();
+    let (whole, exponent) = Theta::new(&theta, map.target().unit()).unwrap().integers();
+
+    let mut gram = vec![0i128; d * (d + 1) / 2];
+    let mut gradient = vec![0i128; d];
+    for (row, &y) in x.chunks(d).zip(&y) {
+        let squares = row.iter().fold(0.0, |sum, v| sum + v * v);
+        let weight = f64::min(1.0, 1.0 / squares.sqrt()) * 32768.0;
+        let q: Vec<i128> =
+            row.iter().map(|v| (v * weight).trunc().clamp(-32767.0, 32767.0) as i128).collect();
+        let dot: i128 = q.iter().zip(&whole).map(|(&q, &t)| q * i128::from(t)).sum();
+        let shift = 15 + exponent;
+        let prediction = (dot + (1 << (shift - 1))) >> shift;
+        let target = (y * 65536.0).round_ties_even() as i128;
+        let g = (target - prediction).clamp(-i128::from(TAU), i128::from(TAU));
+        let mut at = 0;
+        for i in 0..d {
+            gradient[i] += q[i] * g;
+            for j in i..d {
+                gram[at] += q[i] * q[j];
+                at += 1;
+            }
+        }
+    }
+    for e in executions() {
+        let (got_gram, got_gradient) = fit(&map, &x, &y, n, &theta, Backing::Memory, &e);
+        assert_eq!(got_gram.exact(), gram);
+        assert_eq!(got_gradient.exact(), gradient);
+    }
+}
+
+/// A file of several segments, and the bytes of a store, give the same sums.
+#[test]
+fn a_store_in_a_file_is_the_same_store() {
+    let (n, d) = (9_000, 2_000);
+    let x: Vec<f64> = (0..n * d).map(|i| ((i * 7919 % 1013) as f64 - 506.0) / 9000.0).collect();
+    let y: Vec<f64> = (0..n).map(|i| (i % 13) as f64 / 13.0).collect();
+    let target = Target::new(0.0, 1.0, 2f64.powi(-18)).unwrap();
+    let map = RowMap::new(vec![Column::plain(); d], target, Norm::Weight, None).unwrap();
+    let e = Execution::new(None, Path::detect()).unwrap();
+    let theta = Theta::new(&vec![0.01; d], map.target().unit()).unwrap();
+    let gradient = |backing| -> Result<(Gradient, Panel)> {
+        let mut panel = Panel::new(map.clone(), backing);
+        for (x, y) in x.chunks(2_500 * d).zip(y.chunks(2_500)) {
+            panel.extend(&Dense::new(x, y)?, Missing::Error, None, &e, &mut || false)?;
+        }
+        Ok((panel.gradient(&theta, TAU, &e, &mut || false)?, panel))
+    };
+    let (memory, panel) = gradient(Backing::Memory).unwrap();
+    let (file, _) = gradient(Backing::Directory(std::env::temp_dir())).unwrap();
+    assert_eq!(memory, file);
+    let copy = Panel::from_bytes(map.clone(), &panel.to_bytes()).unwrap();
+    assert_eq!(copy.gradient(&theta, TAU, &e, &mut || false).unwrap(), memory);
+    assert!(gradient(Backing::Directory("/nonexistent/for/sure".into())).is_err());
+}
+
+#[test]
+fn a_failed_batch_leaves_nothing_behind() {
+    let map = map(3, Norm::Weight, Some(0.2));
+    let e = Execution::new(Some(2), Path::detect()).unwrap();
+    let good: Vec<f64> = (0..90).map(|i| f64::from(i % 11) / 7.0).collect();
+    let mut bad = good.clone();
+    bad[50] = f64::NAN;
+    let y = vec![0.5; 30];
+    let theta = vec![0.1; map.features()];
+    let once = fit(&map, &good, &y, 30, &theta, Backing::Memory, &e);
+
+    let mut panel = Panel::new(map.clone(), Backing::Memory);
+    let mut gram = Gram::new(&map);
+    let add = |panel: &mut Panel, gram: &mut Gram, x: &[f64], missing| {
+        panel.extend(&Dense::new(x, &y).unwrap(), missing, Some(gram), &e, &mut || false)
+    };
+    assert_eq!(add(&mut panel, &mut gram, &bad, Missing::Error), Err(Error::NotFinite));
+    add(&mut panel, &mut gram, &good, Missing::Error).unwrap();
+    assert_eq!(add(&mut panel, &mut gram, &bad, Missing::Error), Err(Error::NotFinite));
+    let stop =
+        panel.extend(&Dense::new(&good, &y).unwrap(), Missing::Error, Some(&mut gram), &e, &mut || true);
+    assert_eq!(stop, Err(Error::Interrupted));
+    let t = Theta::new(&theta, map.target().unit()).unwrap();
+    assert_eq!((gram, panel.gradient(&t, TAU, &e, &mut || false).unwrap()), once);
+
+    // Dropping the row is the same as never having had it.
+    let mut dropped = Gram::new(&map);
+    dropped.extend(&map, &Dense::new(&bad, &y).unwrap(), Missing::Drop, &e, &mut || false).unwrap();
+    let without: Vec<f64> =
+        good.chunks(3).enumerate().filter(|(i, _)| *i != 16).flat_map(|(_, row)| row.to_vec()).collect();
+    let mut fewer = Gram::new(&map);
+    fewer.extend(&map, &Dense::new(&without, &y[1..]).unwrap(), Missing::Error, &e, &mut || false).unwrap();
+    assert_eq!(dropped, fewer);
+}
+
+#[test]
+fn blobs_are_refused_unless_whole_and_of_their_kind() {
+    let map = map(4, Norm::Clip, None);
+    let e = Execution::on(Path::detect());
+    let x: Vec<f64> = (0..40).map(|i| f64::from(i) / 10.0).collect();
+    let y = vec![1.0; 10];
+    let (gram, gradient) = fit(&map, &x, &y, 10, &vec![0.0; map.features()], Backing::Memory, &e);
+    assert_eq!(Gram::from_bytes(&gram.to_bytes()).unwrap(), gram);
+    assert_eq!(Gradient::from_bytes(&gradient.to_bytes()).unwrap(), gradient);
+    assert!(Gram::from_bytes(&gradient.to_bytes()).is_err());
+    let bytes = gram.to_bytes();
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << (at % 8);
+        assert!(Gram::from_bytes(&changed).is_err(), "byte {at} was changed unnoticed");
+        assert!(Gram::from_bytes(&bytes[..at]).is_err(), "cut at {at} unnoticed");
+    }
+    let bins = vec![Bins::equal(0.0, 1.0, 4).unwrap(); 5];
+    let histogram = Histogram::new(bins.clone());
+    assert_eq!(Histogram::from_bytes(bins, &histogram.to_bytes()).unwrap(), histogram);
+    let others = vec![Bins::equal(0.0, 2.0, 4).unwrap(); 5];
+    assert_eq!(Histogram::from_bytes(others, &histogram.to_bytes()), Err(Error::Mismatch("bins")));
+    assert!(gram.clone().merge(&Gram::new(&self::map(4, Norm::Weight, None))).is_err());
+}
+
+#[test]
+fn every_value_falls_into_its_bin() {
+    let powers = Bins::powers(-3, 3).unwrap();
+    let equal = Bins::equal(-1.0, 1.0, 4).unwrap();
+    let values: [f64; 12] = [0.0, 1e-300, 0.12, 0.125, 1.0, 1.99, 2.0, 1e300, -0.125, -1.0, -8.0, -1e308];
+    let e = Execution::on(Path::detect());
+    let mut histogram = Histogram::new(vec![powers, equal]);
+    histogram.extend(&Dense::new(&values, &values).unwrap(), Missing::Error, &e, &mut || false).unwrap();
+    let (powers, equal) = histogram.exact().split_at(15);
+    //                   -8 -4 -2 -1 -½ -¼ -⅛  0  ⅛  ¼  ½  1  2  4  8
+    assert_eq!(powers, [2, 0, 0, 1, 0, 0, 1, 3, 1, 0, 0, 2, 1, 0, 1]);
+    assert_eq!(equal, [2, 1, 1, 4, 0, 4]);
+}

@@ -1,0 +1,194 @@
+//! NumPy arrays as rows, without copying them whole.
+
+use std::cell::RefCell;
+
+use dpfit_core::Error;
+use dpfit_core::source::{STRIP, Source, transpose};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use crate::error::raise;
+
+thread_local! {
+    /// Rows on their way from the array into columns.
+    static ROWS: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The types of numbers that are read.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F32,
+    F64,
+}
+
+/// An array of one or two dimensions, as NumPy describes it.
+#[derive(Debug)]
+struct View {
+    data: *const u8,
+    rows: usize,
+    columns: usize,
+    row_stride: isize,
+    column_stride: isize,
+    kind: Kind,
+}
+
+// SAFETY: the pointer is only read through, in `View::read`, whose comment says what is asked of the memory.
+#[allow(unsafe_code)]
+unsafe impl Sync for View {}
+
+impl View {
+    fn new(array: &Bound<'_, PyUntypedArray>, name: &'static str, dimensions: usize) -> PyResult<Self> {
+        if array.ndim() != dimensions {
+            let got = array.ndim();
+            return Err(raise(&Error::Parameter {
+                name,
+                allowed: format!(
+                    "an array of {dimensions} dimension{}",
+                    if dimensions == 1 { "" } else { "s" }
+                ),
+                got: format!("one of {got}"),
+            }));
+        }
+        let descr = array.dtype();
+        let kind = match (descr.kind(), descr.itemsize()) {
+            (b'b', _) => Some(Kind::Bool),
+            (b'i', 1) => Some(Kind::I8),
+            (b'i', 2) => Some(Kind::I16),
+            (b'i', 4) => Some(Kind::I32),
+            (b'i', 8) => Some(Kind::I64),
+            (b'u', 1) => Some(Kind::U8),
+            (b'u', 2) => Some(Kind::U16),
+            (b'u', 4) => Some(Kind::U32),
+            (b'u', 8) => Some(Kind::U64),
+            (b'f', 4) => Some(Kind::F32),
+            (b'f', 8) => Some(Kind::F64),
+            _ => None,
+        };
+        let Some(kind) = kind.filter(|_| descr.is_native_byteorder() != Some(false)) else {
+            let message =
+                format!("{name} must hold booleans, integers, float32 or float64, got dtype {descr}");
+            return Err(PyTypeError::new_err(message));
+        };
+        let (shape, strides) = (array.shape(), array.strides());
+        // SAFETY: the array is alive, and this reads a field of its header.
+        #[allow(unsafe_code)]
+        let data = unsafe { (*array.as_array_ptr()).fields.data };
+        Ok(Self {
+            data: data.cast_const().cast(),
+            rows: shape[0],
+            columns: if dimensions == 2 { shape[1] } else { 1 },
+            row_stride: strides[0],
+            column_stride: if dimensions == 2 { strides[1] } else { 8 },
+            kind,
+        })
+    }
+
+    /// Copy rows into a strip, column by column.
+    fn read(&self, start: usize, rows: usize, strip: &mut [[f64; STRIP]]) {
+        let double = size_of::<f64>() as isize;
+        match self.kind {
+            Kind::F64 if self.row_stride == double => {
+                for (column, out) in strip[..self.columns].iter_mut().enumerate() {
+                    self.copy(start, column, &mut out[..rows]);
+                }
+            }
+            Kind::F64 if self.column_stride == double && self.columns > 1 => ROWS.with_borrow_mut(|buffer| {
+                buffer.resize(rows * self.columns, 0.0);
+                for (row, out) in buffer.chunks_exact_mut(self.columns).enumerate() {
+                    self.copy(start + row, 0, out);
+                }
+                transpose(buffer, self.columns, strip);
+            }),
+            Kind::Bool | Kind::U8 => self.gather::<u8>(start, rows, strip, f64::from),
+            Kind::I8 => self.gather::<i8>(start, rows, strip, f64::from),
+            Kind::I16 => self.gather::<i16>(start, rows, strip, f64::from),
+            Kind::I32 => self.gather::<i32>(start, rows, strip, f64::from),
+            Kind::I64 => self.gather::<i64>(start, rows, strip, |value| value as f64),
+            Kind::U16 => self.gather::<u16>(start, rows, strip, f64::from),
+            Kind::U32 => self.gather::<u32>(start, rows, strip, f64::from),
+            Kind::U64 => self.gather::<u64>(start, rows, strip, |value| value as f64),
+            Kind::F32 => self.gather::<f32>(start, rows, strip, f64::from),
+            Kind::F64 => self.gather::<f64>(start, rows, strip, |value| value),
+        }
+    }
+
+    /// Where a value lies.
+    fn place(&self, row: usize, column: usize) -> *const u8 {
+        debug_assert!(row < self.rows && column < self.columns);
+        self.data.wrapping_offset(row as isize * self.row_stride + column as isize * self.column_stride)
+    }
+
+    /// Copy doubles that lie side by side, from one place on.
+    #[allow(unsafe_code)]
+    fn copy(&self, row: usize, column: usize, out: &mut [f64]) {
+        // SAFETY: the caller asks for values inside the array that lie side by side, and the array outlives the call.
+        // Another thread of Python may write to it meanwhile, as it may under any NumPy function that releases the
+        // lock; bytes are copied here once, and only the copy is looked at.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.place(row, column), out.as_mut_ptr().cast(), size_of_val(out))
+        };
+    }
+
+    /// Copy values of any stride, one by one.
+    #[allow(unsafe_code)]
+    fn gather<T: Copy>(
+        &self,
+        start: usize,
+        rows: usize,
+        strip: &mut [[f64; STRIP]],
+        convert: impl Fn(T) -> f64,
+    ) {
+        for (column, out) in strip[..self.columns].iter_mut().enumerate() {
+            for (row, out) in out[..rows].iter_mut().enumerate() {
+                // SAFETY: as in `copy`, for one value, which need not be aligned.
+                *out = convert(unsafe { self.place(start + row, column).cast::<T>().read_unaligned() });
+            }
+        }
+    }
+}
+
+/// The rows of `x` and `y`.
+#[derive(Debug)]
+pub(crate) struct Arrays {
+    x: View,
+    y: View,
+}
+
+impl Arrays {
+    /// Look at two arrays, which the caller keeps alive.
+    pub(crate) fn new(x: &Bound<'_, PyUntypedArray>, y: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
+        let (x, y) = (View::new(x, "X", 2)?, View::new(y, "y", 1)?);
+        if x.rows != y.rows {
+            return Err(raise(&Error::Shape { what: "values in y", expected: x.rows, got: y.rows }));
+        }
+        Ok(Self { x, y })
+    }
+}
+
+impl Source for Arrays {
+    fn rows(&self) -> usize {
+        self.x.rows
+    }
+
+    fn columns(&self) -> usize {
+        self.x.columns + 1
+    }
+
+    fn read(&self, start: usize, rows: usize, out: &mut [[f64; STRIP]]) {
+        for (strip, first) in out.chunks_exact_mut(self.columns()).zip((start..start + rows).step_by(STRIP)) {
+            let few = STRIP.min(start + rows - first);
+            self.x.read(first, few, strip);
+            self.y.read(first, few, &mut strip[self.x.columns..]);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The one place where Python is left and entered again.
+
+use std::time::{Duration, Instant};
+
+use dpfit_core::Result;
+use dpfit_core::kernel::Path;
+use dpfit_core::threads::{Execution, Stop};
+use pyo3::prelude::*;
+
+use crate::error::raise;
+
+/// How often Python is asked whether Ctrl-C was pressed.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Run `body` without the interpreter's lock. The `Stop` that it gets asks Python for signals; a signal's exception
+/// wins over the error with which the core then stops.
+pub(crate) fn without_python<T: Send>(
+    py: Python<'_>,
+    body: impl FnOnce(Stop<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let mut signal = None;
+    let result = py.detach(|| {
+        let mut asked = Instant::now();
+        body(&mut || {
+            if asked.elapsed() >= PATIENCE {
+                signal = Python::attach(|py| py.check_signals()).err();
+                asked = Instant::now();
+            }
+            signal.is_some()
+        })
+    });
+    match signal {
+        Some(exception) => Err(exception),
+        None => result.map_err(|error| raise(&error)),
+    }
+}
+
+/// How the caller wants it run.
+pub(crate) fn execution(n_jobs: Option<usize>, portable: bool) -> PyResult<Execution> {
+    let path = if portable { Path::portable() } else { Path::detect() };
+    Execution::new(n_jobs, path).map_err(|error| raise(&error))
+}

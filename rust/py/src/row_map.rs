@@ -1,0 +1,57 @@
+//! The row map's description.
+
+use dpfit_core::rowmap::{Column, Norm, RowMap as Core, Target};
+use pyo3::prelude::*;
+
+use crate::error::raise;
+
+/// What happens to a row before it is added up: see `_native.pyi`.
+#[pyclass(frozen, module = "dpfit._native")]
+#[derive(Debug)]
+pub(crate) struct RowMap(pub(crate) Core);
+
+#[pymethods]
+impl RowMap {
+    #[new]
+    #[pyo3(signature = (columns, *, target=(0.0, 1.0), unit, norm="clip", intercept=None))]
+    #[allow(clippy::type_complexity)]
+    fn new(
+        columns: Vec<(f64, f64, f64, f64, Vec<f64>)>,
+        target: (f64, f64),
+        unit: f64,
+        norm: &str,
+        intercept: Option<f64>,
+    ) -> PyResult<Self> {
+        let norm = match norm {
+            "clip" => Norm::Clip,
+            "weight" => Norm::Weight,
+            other => return Err(crate::error::choice("norm", "\"clip\" or \"weight\"", other)),
+        };
+        let make = || {
+            let column = |(centre, scale, winsor, gain, knots): &(f64, f64, f64, f64, Vec<f64>)| {
+                Column::new(*centre, *scale, *winsor, *gain, knots)
+            };
+            let columns = columns.iter().map(column).collect::<dpfit_core::Result<Vec<_>>>()?;
+            Core::new(columns, Target::new(target.0, target.1, unit)?, norm, intercept)
+        };
+        make().map(Self).map_err(|error| raise(&error))
+    }
+
+    /// Columns of X.
+    #[getter]
+    fn columns(&self) -> usize {
+        self.0.columns().len()
+    }
+
+    /// Values of a quantised row.
+    #[getter]
+    fn features(&self) -> usize {
+        self.0.features()
+    }
+
+    /// The unit of the target's grid.
+    #[getter]
+    fn unit(&self) -> f64 {
+        self.0.target().unit()
+    }
+}
