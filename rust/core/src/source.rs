@@ -6,6 +6,9 @@ use crate::kernel::Path;
 /// that is known of them to stay in the first-level cache.
 pub const STRIP: usize = 64;
 
+/// A number for each row of a strip.
+pub type Rows = [f64; STRIP];
+
 /// A batch of rows: the columns of x, then the target as the last column.
 ///
 /// [`Source::read`] copies, and what it copied is all that is looked at: whoever changes the original
@@ -17,9 +20,9 @@ pub trait Source: Sync {
     /// Columns, the target included.
     fn columns(&self) -> usize;
 
-    /// Copy `rows` rows from `start` into `out`, strip by strip: the value of row r in column c goes to
-    /// `out[r / 64 · columns + c][r % 64]`. Places of other rows are left as they are.
-    fn read(&self, start: usize, rows: usize, out: &mut [[f64; STRIP]]);
+    /// Copy `rows` rows from `start`, at most [`STRIP`], column by column: the value of row r in column c goes to
+    /// `out[c][r]`. Places of other rows are left as they are.
+    fn read(&self, start: usize, rows: usize, out: &mut [Rows]);
 }
 
 /// Rows in slices: `x` row by row, and `y`.
@@ -51,18 +54,16 @@ impl Source for Dense<'_> {
         self.x.len().checked_div(self.y.len()).unwrap_or(0) + 1
     }
 
-    fn read(&self, start: usize, rows: usize, out: &mut [[f64; STRIP]]) {
+    fn read(&self, start: usize, rows: usize, out: &mut [Rows]) {
         let width = self.columns() - 1;
-        for (strip, first) in out.chunks_exact_mut(width + 1).zip((start..start + rows).step_by(STRIP)) {
-            let few = STRIP.min(start + rows - first);
-            transpose(&self.x[first * width..][..few * width], width, strip);
-            strip[width][..few].copy_from_slice(&self.y[first..][..few]);
-        }
+        let block = &self.x[start * width..][..rows * width];
+        transpose(block, width, out);
+        out[width][..rows].copy_from_slice(&self.y[start..][..rows]);
     }
 }
 
 /// Write up to [`STRIP`] rows of `width` values each into a strip, column by column.
-pub fn transpose(rows: &[f64], width: usize, strip: &mut [[f64; STRIP]]) {
+pub fn transpose(rows: &[f64], width: usize, strip: &mut [Rows]) {
     let whole = if rows.len() == width * STRIP { Path::detect().transpose(rows, width, strip) } else { 0 };
     for (column, out) in strip[..width].iter_mut().enumerate().skip(whole) {
         for (out, row) in out.iter_mut().zip(rows.chunks_exact(width)) {

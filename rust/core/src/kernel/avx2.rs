@@ -8,19 +8,21 @@
 //! asked for AVX2.
 
 use std::arch::x86_64::{
-    __m256i, _MM_HINT_T0, _mm_add_epi64, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_prefetch, _mm_storeu_si128,
-    _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cvtepi32_epi64,
+    __m256d, __m256i, _MM_HINT_T0, _mm_add_epi64, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_prefetch,
+    _mm_storeu_si128, _mm256_add_epi32, _mm256_add_epi64, _mm256_add_pd, _mm256_and_si256,
+    _mm256_castsi256_si128, _mm256_cvtepi32_epi64, _mm256_cvtepi32_pd, _mm256_cvttpd_epi32,
     _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_load_si256, _mm256_loadu_pd, _mm256_loadu_si256,
-    _mm256_madd_epi16, _mm256_max_epi32, _mm256_min_epi32, _mm256_packs_epi32, _mm256_permute2f128_pd,
-    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_slli_epi64, _mm256_sra_epi32,
-    _mm256_srai_epi16, _mm256_srai_epi32, _mm256_store_si256, _mm256_storeu_pd, _mm256_storeu_si256,
-    _mm256_sub_epi32, _mm256_unpackhi_epi16, _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd,
+    _mm256_madd_epi16, _mm256_max_epi32, _mm256_min_epi32, _mm256_mul_pd, _mm256_packs_epi32,
+    _mm256_permute2f128_pd, _mm256_set_m128i, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_pd,
+    _mm256_setzero_si256, _mm256_slli_epi64, _mm256_sra_epi32, _mm256_srai_epi16, _mm256_srai_epi32,
+    _mm256_store_si256, _mm256_storeu_pd, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi16,
+    _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd,
 };
 
 use super::{MOST_TILES, RESIDUAL_LOW_BITS, Residuals, Split, gram_stride};
 use crate::panel::layout::{LANES, Layout, Line};
 use crate::panel::theta::{LOW_BITS, Theta};
-use crate::source::STRIP;
+use crate::source::{Rows, STRIP};
 
 const RESIDUAL_SHIFT: i32 = RESIDUAL_LOW_BITS as i32;
 
@@ -60,7 +62,7 @@ pub(super) fn gram(group: &[Line], layout: Layout, split: &mut Split, sums: &mut
     unsafe { gram_avx2(group, layout, split, sums) }
 }
 
-pub(super) fn transpose(rows: &[f64], width: usize, strip: &mut [[f64; STRIP]]) -> usize {
+pub(super) fn transpose(rows: &[f64], width: usize, strip: &mut [Rows]) -> usize {
     assert!(rows.len() == width * STRIP && strip.len() >= width);
     // SAFETY: `Path` selects this module only if the processor has AVX2.
     unsafe { transpose_avx2(rows, width, strip) }
@@ -68,7 +70,7 @@ pub(super) fn transpose(rows: &[f64], width: usize, strip: &mut [[f64; STRIP]]) 
 
 /// Four columns of four rows at a time.
 #[target_feature(enable = "avx2")]
-fn transpose_avx2(rows: &[f64], width: usize, strip: &mut [[f64; STRIP]]) -> usize {
+fn transpose_avx2(rows: &[f64], width: usize, strip: &mut [Rows]) -> usize {
     let (squares, _) = strip[..width].as_chunks_mut::<4>();
     for (part, four) in rows.chunks_exact(4 * width).enumerate() {
         for (columns, first) in squares.iter_mut().zip((0..).step_by(4)) {
@@ -90,6 +92,72 @@ fn transpose_avx2(rows: &[f64], width: usize, strip: &mut [[f64; STRIP]]) -> usi
         }
     }
     4 * squares.len()
+}
+
+pub(super) fn quantise(features: &[Rows], weight: &Rows, layout: Layout, tiles: &mut [Line]) -> Rows {
+    assert!(features.len() <= 2 * layout.feature_lines() && tiles.len() <= STRIP / LANES * layout.lines());
+    // SAFETY: `Path` selects this module only if the processor has AVX2.
+    unsafe { quantise_avx2(features, weight, layout, tiles) }
+}
+
+#[target_feature(enable = "avx2")]
+fn quantise_avx2(features: &[Rows], weight: &Rows, layout: Layout, tiles: &mut [Line]) -> Rows {
+    let mut squares = [0.0; STRIP];
+    for (index, tile) in tiles.chunks_exact_mut(layout.lines()).enumerate() {
+        let weight = quarters(weight, index);
+        let mut sums = [_mm256_setzero_pd(); 4];
+        for (line, pair) in tile.iter_mut().zip(features.chunks(2)) {
+            let a = integers(&pair[0], index, &weight);
+            let b = pair.get(1).map_or(_mm256_setzero_si256(), |values| integers(values, index, &weight));
+            let place: *mut __m256i = std::ptr::from_mut(line).cast();
+            // SAFETY: a line is 64 writable bytes, aligned to 64.
+            unsafe {
+                _mm256_store_si256(place, a);
+                _mm256_store_si256(place.add(1), b);
+            }
+            // Rows 0–3 and 8–11, then 4–7 and 12–15. Two squares are below 2^31, and doubles add them exactly.
+            let (low, high) = (_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b));
+            let (low, high) = (_mm256_madd_epi16(low, low), _mm256_madd_epi16(high, high));
+            let parts = [
+                _mm256_castsi256_si128(low),
+                _mm256_castsi256_si128(high),
+                _mm256_extracti128_si256::<1>(low),
+                _mm256_extracti128_si256::<1>(high),
+            ];
+            for (sum, part) in sums.iter_mut().zip(parts) {
+                *sum = _mm256_add_pd(*sum, _mm256_cvtepi32_pd(part));
+            }
+        }
+        for (place, sum) in squares[index * LANES..][..LANES].chunks_exact_mut(4).zip(sums) {
+            // SAFETY: `place` is four doubles.
+            unsafe { _mm256_storeu_pd(place.as_mut_ptr(), sum) };
+        }
+    }
+    squares
+}
+
+/// The values of a tile's rows, four by four.
+#[target_feature(enable = "avx2")]
+fn quarters(values: &Rows, tile: usize) -> [__m256d; 4] {
+    let values = &values[tile * LANES..][..LANES];
+    // SAFETY: there are sixteen values.
+    [0, 4, 8, 12].map(|first| unsafe { _mm256_loadu_pd(values.as_ptr().add(first)) })
+}
+
+/// Products with the weights, toward zero, as sixteen 16-bit integers from −32767 to 32767.
+///
+/// What is too large for 32 bits converts to −2^31 and so becomes −32767; the portable code gives ±32767 then. Weights
+/// keep every product within 2^15, so neither is ever seen.
+#[target_feature(enable = "avx2")]
+fn integers(values: &Rows, tile: usize, weight: &[__m256d; 4]) -> __m256i {
+    let values = quarters(values, tile);
+    let [a, b, c, d] = [0, 1, 2, 3].map(|i| _mm256_cvttpd_epi32(_mm256_mul_pd(values[i], weight[i])));
+    let least = _mm256_set1_epi32(-i32::from(i16::MAX));
+    // Packing takes the lower halves of both, then the upper halves.
+    _mm256_packs_epi32(
+        _mm256_max_epi32(_mm256_set_m128i(c, a), least),
+        _mm256_max_epi32(_mm256_set_m128i(d, b), least),
+    )
 }
 
 #[target_feature(enable = "avx2")]

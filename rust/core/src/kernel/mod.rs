@@ -11,7 +11,7 @@ mod avx2;
 mod portable;
 
 use crate::panel::{LANES, Layout, Line, Theta};
-use crate::source::STRIP;
+use crate::source::Rows;
 
 /// Tiles whose products with a residual can be added in 32 bits: 32 · 2 · 32767 · 1024 < 2^31.
 pub(crate) const MOST_TILES: usize = 32;
@@ -74,12 +74,28 @@ impl Path {
         }
     }
 
-    /// Write the first columns of [`STRIP`] rows into a strip; how many, the path decides and returns.
-    pub(crate) fn transpose(self, rows: &[f64], width: usize, strip: &mut [[f64; STRIP]]) -> usize {
+    /// Write the first columns of a strip's rows into a strip; how many, the path decides and returns.
+    pub(crate) fn transpose(self, rows: &[f64], width: usize, strip: &mut [Rows]) -> usize {
         match self.0 {
             Kind::Portable => 0,
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => avx2::transpose(rows, width, strip),
+        }
+    }
+
+    /// Write `features · weight`, toward zero, into the tiles of a strip, and return every row's sum of squares of
+    /// what was written. The other half of an odd last line becomes zero.
+    pub(crate) fn quantise(
+        self,
+        features: &[Rows],
+        weight: &Rows,
+        layout: Layout,
+        tiles: &mut [Line],
+    ) -> Rows {
+        match self.0 {
+            Kind::Portable => portable::quantise(features, weight, layout, tiles),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => avx2::quantise(features, weight, layout, tiles),
         }
     }
 

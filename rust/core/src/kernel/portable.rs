@@ -1,8 +1,27 @@
 //! The loops in plain Rust: what the vector code must equal, bit for bit.
 
-use super::{RESIDUAL_LOW_BITS, Residuals, gram_stride};
+use super::{RESIDUAL_LOW_BITS, Residuals, gram_stride, truncate};
 use crate::panel::layout::{LANES, Layout, Line, feature, target_lane, targets};
 use crate::panel::theta::{LOW_BITS, Theta};
+use crate::source::{Rows, STRIP};
+
+pub(super) fn quantise(features: &[Rows], weight: &Rows, layout: Layout, tiles: &mut [Line]) -> Rows {
+    let mut squares = [0.0; STRIP];
+    for (line, pair) in features.chunks(2).enumerate() {
+        for (tile, first) in tiles.chunks_exact_mut(layout.lines()).zip((0..STRIP).step_by(LANES)) {
+            let mut integers = [0; 2 * LANES];
+            for (integers, values) in integers.chunks_exact_mut(LANES).zip(pair) {
+                for (lane, integer) in integers.iter_mut().enumerate() {
+                    let value = truncate(values[first + lane] * weight[first + lane]);
+                    squares[first + lane] += f64::from(value) * f64::from(value);
+                    *integer = value as i16;
+                }
+            }
+            tile[line].0 = integers;
+        }
+    }
+    squares
+}
 
 pub(super) fn residuals(group: &[Line], layout: Layout, theta: &Theta, tau: i32, out: &mut Residuals) {
     for (tile, out) in group.chunks_exact(layout.lines()).zip(&mut out.tiles) {

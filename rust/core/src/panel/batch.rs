@@ -6,7 +6,7 @@ use super::layout::{LANES, Layout, Line};
 use crate::error::Result;
 use crate::kernel::{Split, gram_stride};
 use crate::rowmap::{Input, Mapper, Missing, RowMap};
-use crate::source::Source;
+use crate::source::{STRIP, Source};
 use crate::statistics::Gram;
 use crate::threads::Execution;
 
@@ -49,7 +49,7 @@ impl Batch<'_> {
         let places = place.into_iter().flat_map(|place| place.chunks_mut(block_lines));
         let places = places.map(Some).chain(std::iter::repeat_with(|| None));
         let room = || Room {
-            input: Input::default(),
+            input: Input::new(),
             mapper: Mapper::new(self.map),
             tiles: bytemuck::zeroed_vec(lines),
             split: Split::new(),
@@ -61,12 +61,16 @@ impl Batch<'_> {
             room,
             |room, (first, place)| {
                 let count = block_rows.min(rows.end - first);
-                room.input.read(path, self.source, first, count, self.missing)?;
                 let tiles = match place {
                     Some(tiles) => tiles,
                     None => &mut room.tiles[..Layout::tiles(count) * layout.lines()],
                 };
-                room.mapper.apply(path, &room.input, tiles);
+                let strips = tiles.chunks_mut(STRIP / LANES * layout.lines());
+                for (tiles, start) in strips.zip((first..first + count).step_by(STRIP)) {
+                    let rows = STRIP.min(first + count - start);
+                    room.input.read(path, self.source, start, rows, self.missing)?;
+                    room.mapper.apply(path, &room.input, tiles);
+                }
                 if stride > 0 {
                     path.gram(tiles, layout, &mut room.split, &mut room.gram);
                 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Result, parameter};
 use crate::kernel::cut;
-use crate::source::STRIP;
+use crate::source::Rows;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Feature values are cut here, so that a sum of their squares stays in the range of doubles.
@@ -58,7 +58,7 @@ impl Column {
 
     /// The features of a strip's column; their squares are added to those of their rows.
     #[inline(always)]
-    pub(crate) fn apply(&self, x: &[f64; STRIP], features: &mut [[f64; STRIP]], squares: &mut [f64; STRIP]) {
+    pub(crate) fn apply(&self, x: &Rows, features: &mut [Rows], squares: &mut Rows) {
         let [z, terms @ ..] = features else { return };
         for ((z, x), squares) in z.iter_mut().zip(x).zip(&mut *squares) {
             // A difference of finite numbers may overflow to an infinity, which the cut makes finite again.

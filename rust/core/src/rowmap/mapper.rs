@@ -1,13 +1,10 @@
-//! The map applied to a block: features, norms, integers.
+//! The map applied to a strip of rows: features, norms, integers.
 
 use super::quantise::{self, ONE, SQUARES, target};
 use super::{Input, Norm, RowMap};
 use crate::kernel::{Path, truncate};
 use crate::panel::layout::{LANES, Layout, Line, feature_mut, target_lane, targets_mut};
-use crate::source::STRIP;
-
-/// A number for each row of a strip.
-type Rows = [f64; STRIP];
+use crate::source::{Rows, STRIP};
 
 /// The room that mapping a strip needs, kept from strip to strip.
 #[derive(Debug, Clone)]
@@ -32,23 +29,14 @@ impl<'a> Mapper<'a> {
         }
     }
 
-    /// Map every row of the block into `tiles`. Rows that do not count become zero.
+    /// Map every row of the strip into `tiles`. Rows that do not count become zero.
     pub(crate) fn apply(&mut self, path: Path, input: &Input, tiles: &mut [Line]) {
-        let strip_lines = STRIP / LANES * self.layout.lines();
-        path.run(
+        let mut keep = *input.keep();
+        let mut weight = path.run(
             #[inline(always)]
-            || {
-                for ((values, keep), tiles) in input.strips().zip(tiles.chunks_mut(strip_lines)) {
-                    self.strip(values, *keep, tiles);
-                }
-            },
+            || self.weigh(input.columns(), &keep),
         );
-    }
-
-    #[inline(always)]
-    fn strip(&mut self, values: &[Rows], mut keep: Rows, tiles: &mut [Line]) {
-        let mut weight = self.weigh(values, &keep);
-        let squares = self.quantise(&weight, &keep, tiles);
+        let squares = self.quantise(path, &weight, &keep, tiles);
         for (row, &squares) in squares.iter().enumerate() {
             if squares > SQUARES {
                 (weight[row], keep[row]) = (0.0, 0.0);
@@ -56,7 +44,11 @@ impl<'a> Mapper<'a> {
             }
         }
         let together = self.map.norm() == Norm::Weight;
-        self.target(&values[self.map.columns().len()], if together { &weight } else { &keep }, tiles);
+        let targets = &input.columns()[self.map.columns().len()];
+        path.run(
+            #[inline(always)]
+            || self.target(targets, if together { &weight } else { &keep }, tiles),
+        );
     }
 
     /// The features of every row, the constant last, and what the row is multiplied by.
@@ -83,26 +75,21 @@ impl<'a> Mapper<'a> {
     }
 
     /// Write the integers of every row; their sums of squares are exact.
-    #[inline(always)]
-    fn quantise(&self, weight: &Rows, keep: &Rows, tiles: &mut [Line]) -> Rows {
-        let clipped_apart = self.map.norm() == Norm::Clip && self.map.parts().0 > 0.0;
-        let measured = self.map.features() - usize::from(clipped_apart);
-        let (weight, keep) = (weight.map(|weight| weight * ONE), keep.map(|keep| keep * ONE));
-        let mut squares = [0.0; STRIP];
-        for (index, values) in self.features.iter().enumerate() {
-            let weight = if index < measured { &weight } else { &keep };
-            let mut integers = [0; STRIP];
-            for ((integer, value), weight) in integers.iter_mut().zip(values).zip(weight) {
-                *integer = truncate(value * weight);
-            }
-            for (squares, &integer) in squares.iter_mut().zip(&integers) {
-                *squares += f64::from(integer) * f64::from(integer);
-            }
-            let (lanes, _) = integers.as_chunks::<LANES>();
-            for (lanes, tile) in lanes.iter().zip(tiles.chunks_exact_mut(self.layout.lines())) {
-                for (place, &integer) in feature_mut(tile, index).iter_mut().zip(lanes) {
-                    *place = integer as i16;
-                }
+    fn quantise(&self, path: Path, weight: &Rows, keep: &Rows, tiles: &mut [Line]) -> Rows {
+        let (constant, _) = self.map.parts();
+        let weight = weight.map(|weight| weight * ONE);
+        if constant == 0.0 || self.map.norm() == Norm::Weight {
+            return path.quantise(&self.features, &weight, self.layout, tiles);
+        }
+        // A constant that x is not scaled together with is the same in every row that counts.
+        let last = self.features.len() - 1;
+        let mut squares = path.quantise(&self.features[..last], &weight, self.layout, tiles);
+        let constant = truncate(constant * ONE);
+        for (tile, first) in tiles.chunks_exact_mut(self.layout.lines()).zip((0..STRIP).step_by(LANES)) {
+            for (lane, place) in feature_mut(tile, last).iter_mut().enumerate() {
+                let integer = constant * keep[first + lane] as i32;
+                squares[first + lane] += f64::from(integer) * f64::from(integer);
+                *place = integer as i16;
             }
         }
         squares

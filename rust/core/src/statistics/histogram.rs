@@ -4,7 +4,7 @@ use super::blob::{Reader, Writer, add};
 use crate::error::{Error, Result, parameter};
 use crate::panel::batch::WAVE_VALUES;
 use crate::rowmap::{Input, Missing};
-use crate::source::{STRIP, Source};
+use crate::source::{Rows, STRIP, Source};
 use crate::threads::{Execution, Stop, waves};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -81,7 +81,7 @@ impl Bins {
     }
 
     /// Count the values for which `keep` is not zero. Every value falls into exactly one bin.
-    fn count(&self, values: &[f64; STRIP], keep: &[f64; STRIP], counts: &mut [i64]) {
+    fn count(&self, values: &Rows, keep: &Rows, counts: &mut [i64]) {
         let kept = values.iter().zip(keep).filter(|(_, keep)| **keep != 0.0).map(|(&value, _)| value);
         match *self {
             Self::Skip => {}
@@ -181,12 +181,13 @@ impl Histogram {
         let wave = WAVE_VALUES / source.columns();
         waves(source.rows(), wave, stop, |rows| {
             let work = |(input, counts): &mut (Input, Vec<i64>), start: usize| {
-                input.read(execution.path(), source, start, BLOCK_ROWS.min(rows.end - start), missing)?;
-                for (columns, keep) in input.strips() {
+                let end = rows.end.min(start + BLOCK_ROWS);
+                for start in (start..end).step_by(STRIP) {
+                    input.read(execution.path(), source, start, STRIP.min(end - start), missing)?;
                     let mut rest = &mut counts[..];
-                    for (bins, values) in bins.iter().zip(columns) {
+                    for (bins, values) in bins.iter().zip(input.columns()) {
                         let (counts, tail) = rest.split_at_mut(bins.len());
-                        bins.count(values, keep, counts);
+                        bins.count(values, input.keep(), counts);
                         rest = tail;
                     }
                 }
@@ -196,7 +197,7 @@ impl Histogram {
                 a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
                 Ok(())
             };
-            let start = || (Input::default(), vec![0i64; total.len()]);
+            let start = || (Input::new(), vec![0i64; total.len()]);
             let cost = rows.len() * source.columns();
             let (_, counts) = execution.fold(cost, rows.clone().step_by(BLOCK_ROWS), start, work, merge)?;
             total.iter_mut().zip(counts).for_each(|(total, count)| *total += i128::from(count));
