@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use dpfit_core::Error;
-use dpfit_core::source::{STRIP, Source, transpose};
+use dpfit_core::source::{Rows, Source, transpose};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -94,7 +94,7 @@ impl View {
     }
 
     /// Copy rows into a strip, column by column.
-    fn read(&self, start: usize, rows: usize, strip: &mut [[f64; STRIP]]) {
+    fn read(&self, start: usize, rows: usize, strip: &mut [Rows]) {
         let double = size_of::<f64>() as isize;
         match self.kind {
             Kind::F64 if self.row_stride == double => {
@@ -145,7 +145,7 @@ impl View {
         &self,
         start: usize,
         rows: usize,
-        strip: &mut [[f64; STRIP]],
+        strip: &mut [Rows],
         convert: impl Fn(T) -> f64,
     ) {
         for (column, out) in strip[..self.columns].iter_mut().enumerate() {
@@ -184,11 +184,8 @@ impl Source for Arrays {
         self.x.columns + 1
     }
 
-    fn read(&self, start: usize, rows: usize, out: &mut [[f64; STRIP]]) {
-        for (strip, first) in out.chunks_exact_mut(self.columns()).zip((start..start + rows).step_by(STRIP)) {
-            let few = STRIP.min(start + rows - first);
-            self.x.read(first, few, strip);
-            self.y.read(first, few, &mut strip[self.x.columns..]);
-        }
+    fn read(&self, start: usize, rows: usize, out: &mut [Rows]) {
+        self.x.read(start, rows, out);
+        self.y.read(start, rows, &mut out[self.x.columns..]);
     }
 }

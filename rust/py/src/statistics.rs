@@ -79,6 +79,23 @@ statistic!(Gram {
     fn features(&self) -> usize {
         self.0.features()
     }
+
+    #[pyo3(signature = (row_map, x, y, *, missing="error", n_jobs=None, portable=false))]
+    #[allow(clippy::too_many_arguments)]
+    fn extend(
+        &mut self,
+        py: Python<'_>,
+        row_map: &RowMap,
+        x: &Bound<'_, PyUntypedArray>,
+        y: &Bound<'_, PyUntypedArray>,
+        missing: &str,
+        n_jobs: Option<usize>,
+        portable: bool,
+    ) -> PyResult<()> {
+        let (source, missing) = (Arrays::new(x, y)?, crate::rows::missing(missing)?);
+        let execution = execution(n_jobs, portable)?;
+        without_python(py, |stop| self.0.extend(&row_map.0, &source, missing, &execution, stop))
+    }
 });
 
 statistic!(Gradient {
