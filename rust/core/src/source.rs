@@ -64,10 +64,6 @@ impl Source for Dense<'_> {
 
 /// Write up to [`STRIP`] rows of `width` values each into a strip, column by column.
 pub fn transpose(rows: &[f64], width: usize, strip: &mut [Rows]) {
-    let whole = if rows.len() == width * STRIP { Path::detect().transpose(rows, width, strip) } else { 0 };
-    for (column, out) in strip[..width].iter_mut().enumerate().skip(whole) {
-        for (out, row) in out.iter_mut().zip(rows.chunks_exact(width)) {
-            *out = row[column];
-        }
-    }
+    let path = if rows.len() == width * STRIP { Path::detect() } else { Path::portable() };
+    path.transpose(rows, width, strip);
 }

@@ -37,7 +37,7 @@ impl Execution {
     /// [`Error::Parameter`] if `n_jobs` is zero or above 1024.
     pub fn new(n_jobs: Option<usize>, path: Path) -> Result<Self> {
         let threads = match n_jobs {
-            None => std::thread::available_parallelism().map_or(1, usize::from).min(1024),
+            None => allowed(),
             Some(threads) => threads,
         };
         if !(1..=1024).contains(&threads) {
@@ -103,6 +103,12 @@ impl Execution {
         }
         Ok(total)
     }
+}
+
+/// The cores that this process may use, as its affinity and its control group say. Asked once: that reads files.
+fn allowed() -> usize {
+    static ALLOWED: OnceLock<usize> = OnceLock::new();
+    *ALLOWED.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).min(1024))
 }
 
 /// The pool of this size, or none in a forked child, where the parent's threads do not exist.

@@ -104,8 +104,12 @@ impl View {
             }
             Kind::F64 if self.column_stride == double && self.columns > 1 => ROWS.with_borrow_mut(|buffer| {
                 buffer.resize(rows * self.columns, 0.0);
-                for (row, out) in buffer.chunks_exact_mut(self.columns).enumerate() {
-                    self.copy(start + row, 0, out);
+                if self.row_stride == self.columns as isize * double {
+                    self.copy(start, 0, buffer);
+                } else {
+                    for (row, out) in buffer.chunks_exact_mut(self.columns).enumerate() {
+                        self.copy(start + row, 0, out);
+                    }
                 }
                 transpose(buffer, self.columns, strip);
             }),
@@ -141,13 +145,7 @@ impl View {
 
     /// Copy values of any stride, one by one.
     #[allow(unsafe_code)]
-    fn gather<T: Copy>(
-        &self,
-        start: usize,
-        rows: usize,
-        strip: &mut [Rows],
-        convert: impl Fn(T) -> f64,
-    ) {
+    fn gather<T: Copy>(&self, start: usize, rows: usize, strip: &mut [Rows], convert: impl Fn(T) -> f64) {
         for (column, out) in strip[..self.columns].iter_mut().enumerate() {
             for (row, out) in out[..rows].iter_mut().enumerate() {
                 // SAFETY: as in `copy`, for one value, which need not be aligned.

@@ -74,12 +74,12 @@ impl Path {
         }
     }
 
-    /// Write the first columns of a strip's rows into a strip; how many, the path decides and returns.
-    pub(crate) fn transpose(self, rows: &[f64], width: usize, strip: &mut [Rows]) -> usize {
+    /// Write the rows of a whole strip, `width` values each, column by column.
+    pub(crate) fn transpose(self, rows: &[f64], width: usize, strip: &mut [Rows]) {
         match self.0 {
-            Kind::Portable => 0,
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => avx2::transpose(rows, width, strip),
+            Kind::Avx2 if width >= 4 => avx2::transpose(rows, width, strip),
+            _ => portable::transpose(rows, width, strip),
         }
     }
 

@@ -5,6 +5,14 @@ use crate::panel::layout::{LANES, Layout, Line, feature, target_lane, targets};
 use crate::panel::theta::{LOW_BITS, Theta};
 use crate::source::{Rows, STRIP};
 
+pub(crate) fn transpose(rows: &[f64], width: usize, strip: &mut [Rows]) {
+    for (column, out) in strip[..width].iter_mut().enumerate() {
+        for (out, row) in out.iter_mut().zip(rows.chunks_exact(width)) {
+            *out = row[column];
+        }
+    }
+}
+
 pub(super) fn quantise(features: &[Rows], weight: &Rows, layout: Layout, tiles: &mut [Line]) -> Rows {
     let mut squares = [0.0; STRIP];
     for (line, pair) in features.chunks(2).enumerate() {

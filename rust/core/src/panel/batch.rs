@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::layout::{LANES, Layout, Line};
 use crate::error::Result;
-use crate::kernel::{Split, gram_stride};
+use crate::kernel::{MOST_TILES, Split, gram_stride};
 use crate::rowmap::{Input, Mapper, Missing, RowMap};
 use crate::source::{STRIP, Source};
 use crate::statistics::Gram;
@@ -12,6 +12,9 @@ use crate::threads::Execution;
 
 /// Values of a source between two looks at whether to stop.
 pub(crate) const WAVE_VALUES: usize = 1 << 24;
+
+/// Rows that a thread takes at a time: as many as the Gram kernel adds up in 32 bits.
+const BLOCK_ROWS: usize = MOST_TILES * LANES;
 
 /// Rows, and what to do with them.
 pub(crate) struct Batch<'a> {
@@ -41,8 +44,7 @@ impl Batch<'_> {
     ) -> Result<()> {
         let layout = Layout::new(self.map.features());
         let path = self.execution.path();
-        let block_rows = Mapper::block_rows(self.map.features());
-        let block_lines = block_rows / LANES * layout.lines();
+        let block_lines = MOST_TILES * layout.lines();
         let stride = if gram.is_some() { gram_stride(layout) } else { 0 };
         // Without a place, every thread maps its blocks into the same few tiles.
         let lines = if place.is_some() { 0 } else { block_lines };
@@ -57,10 +59,10 @@ impl Batch<'_> {
         };
         let total = self.execution.fold(
             rows.len() * self.map.features(),
-            rows.clone().step_by(block_rows).zip(places),
+            rows.clone().step_by(BLOCK_ROWS).zip(places),
             room,
             |room, (first, place)| {
-                let count = block_rows.min(rows.end - first);
+                let count = BLOCK_ROWS.min(rows.end - first);
                 let tiles = match place {
                     Some(tiles) => tiles,
                     None => &mut room.tiles[..Layout::tiles(count) * layout.lines()],

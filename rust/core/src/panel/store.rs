@@ -23,7 +23,7 @@ const PIECE_LINES: usize = 1 << 13;
 /// Lines between two looks at whether to stop: 256 MiB.
 const WAVE_PIECES: usize = 512;
 /// Bytes of a group of tiles, read twice by the pass: they should still be in the cache the second time.
-const GROUP_BYTES: usize = 24 << 10;
+const GROUP_BYTES: usize = 20 << 10;
 
 /// Where the rows are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

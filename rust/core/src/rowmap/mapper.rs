@@ -20,15 +20,6 @@ impl<'a> Mapper<'a> {
         Self { map, layout: Layout::new(map.features()), features }
     }
 
-    /// Rows to map at a time: as many as leave the block in the second-level cache.
-    pub(crate) fn block_rows(features: usize) -> usize {
-        match features {
-            ..=64 => 512,
-            65..=192 => 256,
-            _ => 128,
-        }
-    }
-
     /// Map every row of the strip into `tiles`. Rows that do not count become zero.
     pub(crate) fn apply(&mut self, path: Path, input: &Input, tiles: &mut [Line]) {
         let mut keep = *input.keep();
