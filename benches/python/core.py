@@ -28,8 +28,8 @@ FLOORS = {
 def medians(*bodies: Callable[[], object]) -> list[float]:
     """Run the bodies in turn and return the median time of each, in milliseconds.
 
-    A run is as many calls as fill 20 ms, as in a fit of many rounds. BLAS threads spin after a call and would slow
-    what follows: wait until they sleep.
+    A run is as many calls as fill 20 ms, as in a fit of many rounds. BLAS threads spin after a
+    call and would slow what follows: wait until they sleep.
     """
     times: list[list[float]] = [[] for _ in bodies]
     for _ in range(RUNS):

@@ -55,7 +55,7 @@ fn each(
         group.throughput(Throughput::Elements((n * d) as u64));
         for (name, execution) in executions() {
             group.bench_function(BenchmarkId::new(name, format!("{n}x{d}")), |b| {
-                body(b, d, &source, &execution)
+                body(b, d, &source, &execution);
             });
         }
     }
@@ -70,7 +70,7 @@ fn fill(d: usize, source: &Dense<'_>, gram: Option<&mut Gram>, execution: &Execu
 
 fn rowmap(criterion: &mut Criterion) {
     each(criterion, "rowmap", |b, d, source, execution| {
-        b.iter(|| fill(d, black_box(source), None, execution))
+        b.iter(|| fill(d, black_box(source), None, execution));
     });
 }
 

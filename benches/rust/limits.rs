@@ -67,7 +67,7 @@ fn pass(n: usize, d: usize, threads: usize) {
         reads.push(timed(|| read(&memory, threads)));
         passes.push(timed(|| panel.gradient(&theta, 1 << 18, &execution, &mut || false)));
     }
-    let limit = (256 << 20) as f64 / median(reads) / 1e9;
+    let limit = size_of_val(&memory[..]) as f64 / median(reads) / 1e9;
     let time = median(passes);
     let speed = bytes as f64 / time / 1e9;
     let share = 100.0 * speed / limit;

@@ -1,6 +1,7 @@
 """The exact core: rows to integers to noise.
 
-Everything here that is not a `release` is exact and therefore private. Only what `release` returns may be shown.
+Everything here that is not a `release` is exact and therefore private. Only what `release`
+returns may be shown.
 """
 
 from collections.abc import Sequence
@@ -13,18 +14,31 @@ _Floats: TypeAlias = npt.NDArray[np.float64]
 _Array: TypeAlias = npt.NDArray[Any]
 _Missing: TypeAlias = Literal["error", "drop"]
 
+__all__ = [
+    "Bins",
+    "Entropy",
+    "Gradient",
+    "Gram",
+    "Histogram",
+    "RowMap",
+    "Rows",
+    "round_theta",
+    "rounded_gaussian",
+]
+
 @final
 class RowMap:
     """The public description of the map from a row of floats to a row of integers.
 
-    `columns` has, for every column of X, (centre, scale, winsor, gain, knots): z = (x - centre) / scale, cut to
-    +-winsor (`inf` for not at all), gives the features gain * z and, for every knot k, gain * (|z - k| - |k|).
-    `target` is (centre, scale) of y, whose values are then integer multiples of `unit`. `intercept` is the share of
-    the squared norm that a constant feature gets, the last one.
+    `columns` has, for every column of X, (centre, scale, winsor, gain, knots):
+    z = (x - centre) / scale, cut to +-winsor (`inf` for not at all), gives the features gain * z
+    and, for every knot k, gain * (|z - k| - |k|). `target` is (centre, scale) of y, whose values
+    are then integer multiples of `unit`. `intercept` is the share of the squared norm that a
+    constant feature gets, the last one.
 
     A row of norm above one is scaled down to one: with `norm="clip"` x alone (the features within
-    sqrt(1 - intercept), the constant being sqrt(intercept)), with `norm="weight"` x, the constant and y together.
-    Entries are then truncated to multiples of 2^-15.
+    sqrt(1 - intercept), the constant being sqrt(intercept)), with `norm="weight"` x, the constant
+    and y together. Entries are then truncated to multiples of 2^-15.
 
     Privacy
     -------
@@ -65,16 +79,19 @@ class Rows:
         n_jobs: int | None = ...,
         portable: bool = ...,
     ) -> None:
-        """Map the rows of a batch into the store and, if given, add them to `gram`. All of them or, on error, none."""
+        """Map the rows of a batch into the store and, if given, add them to `gram`.
+
+        All of them or, on error, none.
+        """
     def gradient(
         self, theta: _Floats, tau: int, *, n_jobs: int | None = ..., portable: bool = ...
     ) -> Gradient:
-        """X'g with g = clip(y - X theta, +-tau), `tau` in units of the target's grid, at most 2**20."""
+        """X'g with g = clip(y - X theta, +-tau), `tau` in units of the target, at most 2**20."""
     def to_bytes(self) -> bytes:
-        """The rows, to move between trusted processes."""
+        """Return the rows, to move between trusted processes."""
     @staticmethod
     def from_bytes(row_map: RowMap, bytes: bytes) -> Rows:
-        """What `to_bytes` wrote; anything else is a `ValueError`."""
+        """Read what `to_bytes` wrote; anything else is a `ValueError`."""
 
 @final
 class Gram:
@@ -82,8 +99,9 @@ class Gram:
 
     Privacy
     -------
-    The Frobenius sensitivity is 2**30 when a row is added or removed, sqrt(2) * 2**30 when one is replaced. Over the
-    upper triangle as a vector, with off-diagonal entries counted once, it is no larger.
+    The Frobenius sensitivity is 2**30 when a row is added or removed, sqrt(2) * 2**30 when one is
+    replaced. Over the upper triangle as a vector, with off-diagonal entries counted once, it is no
+    larger.
     """
 
     def __new__(cls, row_map: RowMap) -> Gram: ...
@@ -104,13 +122,15 @@ class Gram:
     def merge(self, other: Gram) -> None:
         """Add another part of the same sum."""
     def to_bytes(self) -> bytes:
-        """The exact sums, to move between trusted processes."""
+        """Return the exact sums, to move between trusted processes."""
     @staticmethod
     def from_bytes(bytes: bytes) -> Gram:
-        """What `to_bytes` wrote; anything else is a `ValueError`."""
+        """Read what `to_bytes` wrote; anything else is a `ValueError`."""
     def insecure_exact(self) -> list[int]:
         """Return the exact sums: private, for tests."""
-    def release(self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...) -> _Floats:
+    def release(
+        self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
+    ) -> _Floats:
         """Return the sums plus round(sigma * Z), one sigma for all entries or one for each."""
 
 @final
@@ -119,19 +139,22 @@ class Gradient:
 
     Privacy
     -------
-    The l2 sensitivity is 2**15 * tau when a row is added or removed, 2**16 * tau when one is replaced.
+    The l2 sensitivity is 2**15 * tau when a row is added or removed, 2**16 * tau when one is
+    replaced.
     """
 
     def merge(self, other: Gradient) -> None:
         """Add another part of the same sum."""
     def to_bytes(self) -> bytes:
-        """The exact sums, to move between trusted processes."""
+        """Return the exact sums, to move between trusted processes."""
     @staticmethod
     def from_bytes(bytes: bytes) -> Gradient:
-        """What `to_bytes` wrote; anything else is a `ValueError`."""
+        """Read what `to_bytes` wrote; anything else is a `ValueError`."""
     def insecure_exact(self) -> list[int]:
         """Return the exact sums: private, for tests."""
-    def release(self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...) -> _Floats:
+    def release(
+        self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
+    ) -> _Floats:
         """Return the sums plus round(sigma * Z), one sigma for all entries or one for each."""
 
 @final
@@ -140,7 +163,10 @@ class Bins:
 
     @staticmethod
     def powers(least: int, most: int) -> Bins:
-        """Signed powers of two: 2 * (most - least + 1) + 1 bins, zero in the middle, the ends open."""
+        """Signed powers of two, zero in the middle, the ends open.
+
+        There are 2 * (most - least + 1) + 1 bins.
+        """
     @staticmethod
     def equal(low: float, high: float, count: int) -> Bins:
         """`count` equal bins from low to high, one below and one above."""
@@ -152,8 +178,8 @@ class Histogram:
 
     Privacy
     -------
-    With k columns counted, the l2 sensitivity is sqrt(k) when a row is added or removed, at most sqrt(2 * k) when one
-    is replaced.
+    With k columns counted, the l2 sensitivity is sqrt(k) when a row is added or removed, at most
+    sqrt(2 * k) when one is replaced.
     """
 
     def __new__(cls, columns: Sequence[Bins | None]) -> Histogram: ...
@@ -173,13 +199,15 @@ class Histogram:
     def merge(self, other: Histogram) -> None:
         """Add another part of the same counts."""
     def to_bytes(self) -> bytes:
-        """The exact counts, to move between trusted processes."""
+        """Return the exact counts, to move between trusted processes."""
     @staticmethod
     def from_bytes(columns: Sequence[Bins | None], bytes: bytes) -> Histogram:
-        """What `to_bytes` wrote for the same bins; anything else is a `ValueError`."""
+        """Read what `to_bytes` wrote for the same bins; anything else is a `ValueError`."""
     def insecure_exact(self) -> list[int]:
         """Return the exact counts, column after column: private, for tests."""
-    def release(self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...) -> _Floats:
+    def release(
+        self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
+    ) -> _Floats:
         """Return the counts plus round(sigma * Z), one sigma for all entries or one for each."""
 
 @final
@@ -188,7 +216,8 @@ class Entropy:
 
     Privacy
     -------
-    With `insecure_seed` the noise is known to everyone who knows the seed: for tests, never for real data.
+    With `insecure_seed` the noise is known to everyone who knows the seed: for tests, never for
+    real data.
     """
 
     def __new__(cls) -> Entropy: ...
@@ -202,7 +231,10 @@ class Entropy:
 def rounded_gaussian(
     sigma: float | _Floats, size: int, entropy: Entropy, *, n_jobs: int | None = ...
 ) -> list[int]:
-    """`size` independent draws of round(sigma * Z), Z exactly normal, sigma from 2**-10 to 2**100."""
+    """Return `size` independent draws of round(sigma * Z) with Z exactly normal.
+
+    `sigma` is from 2**-10 to 2**100.
+    """
 
 def round_theta(theta: _Floats, unit: float) -> tuple[list[int], int]:
-    """Return the integers t and the exponent e with theta = unit * t * 2**-e, to which a pass rounds theta."""
+    """Return t and e with theta = unit * t * 2**-e, the integers to which a pass rounds theta."""

@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn an_error_of_one_item_is_the_error_of_all() {
         let execution = Execution::new(Some(2), Path::detect()).unwrap();
-        let work = |_: &mut (), item: i32| if item == 77 { Err(Error::NotFinite) } else { Ok(()) };
+        let work = |(): &mut (), item: i32| if item == 77 { Err(Error::NotFinite) } else { Ok(()) };
         assert_eq!(execution.fold(usize::MAX, 0..100, || (), work, |(), ()| Ok(())), Err(Error::NotFinite));
     }
 

@@ -13,7 +13,7 @@ const TAU: i32 = 1 << 16;
 
 fn map(columns: usize, norm: Norm, intercept: Option<f64>) -> RowMap {
     let column = |j: usize| {
-        let knots: &[f64] = if j % 3 == 0 { &[-0.5, 0.25] } else { &[] };
+        let knots: &[f64] = if j.is_multiple_of(3) { &[-0.5, 0.25] } else { &[] };
         Column::new(0.1 * j as f64, 1.5, 2.5, 0.6, knots).unwrap()
     };
     let target = Target::new(0.3, 2.0, 2f64.powi(-16)).unwrap();
@@ -47,7 +47,7 @@ fn fit(
     (gram, panel.gradient(&theta, TAU, e, &mut || false).unwrap())
 }
 
-/// What the store of one row holds, read back through sums that have only that row in them: q_i·q_j.
+/// Σq² of one row, read from sums that have only that row in them.
 fn squares(map: &RowMap, row: &[f64], e: &Execution) -> i128 {
     let mut gram = Gram::new(map);
     let source = Dense::new(row, &[0.0]).unwrap();

@@ -139,7 +139,7 @@ impl View {
         // Another thread of Python may write to it meanwhile, as it may under any NumPy function that releases the
         // lock; bytes are copied here once, and only the copy is looked at.
         unsafe {
-            std::ptr::copy_nonoverlapping(self.place(row, column), out.as_mut_ptr().cast(), size_of_val(out))
+            std::ptr::copy_nonoverlapping(self.place(row, column), out.as_mut_ptr().cast(), size_of_val(out));
         };
     }
 

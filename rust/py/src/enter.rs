@@ -23,7 +23,9 @@ pub(crate) fn without_python<T: Send>(
         let mut asked = Instant::now();
         body(&mut || {
             if asked.elapsed() >= PATIENCE {
-                signal = Python::attach(|py| py.check_signals()).err();
+                #[allow(clippy::redundant_closure_for_method_calls)] // the lifetime of `py` is the closure's
+                let answer = Python::attach(|py| py.check_signals());
+                signal = answer.err();
                 asked = Instant::now();
             }
             signal.is_some()

@@ -5,8 +5,8 @@ use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
 /// An exception of `dpfit.exceptions`, by name.
-fn exception(py: Python<'_>, name: &str, message: String) -> PyErr {
-    let make = || py.import("dpfit.exceptions")?.getattr(name)?.call1((message.as_str(),));
+fn exception(py: Python<'_>, name: &str, message: &str) -> PyErr {
+    let make = || py.import("dpfit.exceptions")?.getattr(name)?.call1((message,));
     make().map_or_else(|error| error, PyErr::from_value)
 }
 
@@ -14,13 +14,13 @@ fn exception(py: Python<'_>, name: &str, message: String) -> PyErr {
 pub(crate) fn raise(error: &Error) -> PyErr {
     let message = error.to_string();
     Python::attach(|py| match error {
-        Error::Parameter { .. } | Error::Shape { .. } => exception(py, "ParameterError", message),
-        Error::NotFinite => exception(py, "NotFiniteError", message),
+        Error::Parameter { .. } | Error::Shape { .. } => exception(py, "ParameterError", &message),
+        Error::NotFinite => exception(py, "NotFiniteError", &message),
         Error::Mismatch(_) | Error::Blob { .. } => PyValueError::new_err(message),
         Error::TooManyRows => PyOverflowError::new_err(message),
         Error::Io(std::io::ErrorKind::OutOfMemory) => PyMemoryError::new_err(message),
         Error::Io(_) | Error::Entropy => PyOSError::new_err(message),
-        _ => exception(py, "DpfitError", message),
+        _ => exception(py, "DpfitError", &message),
     })
 }
 

@@ -1,5 +1,8 @@
 //! `dpfit._native`: the core as Python sees it. Thin: arguments are converted and checked, the core does the rest.
 
+// Arguments that Python hands over are taken by value.
+#![allow(clippy::needless_pass_by_value)]
+
 mod convert;
 mod enter;
 mod error;

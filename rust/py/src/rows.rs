@@ -59,7 +59,7 @@ impl Rows {
         let execution = execution(n_jobs, portable)?;
         let mut panel = self.0.try_write().map_err(in_use)?;
         let panel = &mut *panel;
-        let mut gram = gram.map(|gram| gram.try_borrow_mut()).transpose()?;
+        let mut gram = gram.map(Bound::try_borrow_mut).transpose()?;
         let gram = gram.as_mut().map(|gram| &mut gram.0);
         without_python(py, |stop| panel.extend(&source, missing, gram, &execution, stop))
     }

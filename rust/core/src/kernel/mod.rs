@@ -3,7 +3,7 @@
 //! Every loop here is a sum of integer products modulo 2^32 or 2^64 whose true value fits, so the order of
 //! summation, the vector width and the thread change no bit. The row map is floating point but works on one
 //! row at a time with operations that IEEE 754 rounds in one way only; it is written once and compiled twice
-//! ([`Path::run`]). No fused multiply-add is used, because a portable build may not have one.
+//! (`Path::run`). No fused multiply-add is used, because a portable build may not have one.
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]

@@ -1,9 +1,9 @@
 //! Floats to fixed point, toward zero.
 //!
 //! # Privacy
-//! Let f be the features of a row and b its constant. [`weight`] gives w ≤ 1 such that w·‖(f, b)‖ ≤ 1 + 2^−38 (or the
+//! Let f be the features of a row and b its constant. `weight` gives w ≤ 1 such that w·‖(f, b)‖ ≤ 1 + 2^−38 (or the
 //! same for the two parts and their shares, when x alone is clipped), and truncating gives integers
-//! |q_j| ≤ 2^15·w·|f_j|·(1 + 2^−53). Then Σq² ≤ 2^30·(1 + 2^−36) < 2^30 + 1, and Σq² is an integer, so Σq² ≤ 2^30.
+//! `|q_j| ≤ 2^15·w·|f_j|·(1 + 2^−53)`. Then Σq² ≤ 2^30·(1 + 2^−36) < 2^30 + 1, and Σq² is an integer, so Σq² ≤ 2^30.
 //!
 //! The rounding errors: features are at most 1e150, so no square overflows; a square that underflows is too small to
 //! matter beside a sum above one, and a sum below one needs no weight. The d products, d additions, one root, one
