@@ -1,8 +1,9 @@
-"""What two bytes a value cost: least squares on quantised rows against least squares on float64 rows.
+"""What two bytes a value cost: least squares on quantised rows against float64 rows.
 
-No noise is added to either, so the difference is that of the quantisation alone; beside it stands what
-the noise of a generous budget (epsilon = 10) adds to the error, on the same rows. Tables are read from a
-folder of Parquet files (argument or DPFIT_DATA; column `target`), and generated where there is none.
+No noise is added to either, so the difference is that of the quantisation alone; beside it stands
+what the noise of a generous budget (epsilon = 10) adds to the error, on the same rows. Tables are
+read from a folder of Parquet files (argument or DPFIT_DATA; column `target`), and generated where
+there is none.
 """
 
 import os

@@ -17,6 +17,7 @@ _Missing: TypeAlias = Literal["error", "drop"]
 __all__ = [
     "Bins",
     "Entropy",
+    "ExampleGradient",
     "Gradient",
     "Gram",
     "Histogram",
@@ -108,6 +109,13 @@ class Gram:
     @property
     def features(self) -> int:
         """Rows and columns of the matrix."""
+    @property
+    def eigenvalue_sensitivity(self) -> float:
+        """How far one row moves the smallest eigenvalue, with the error of its computation."""
+    def insecure_smallest_eigenvalue(self) -> int:
+        """Return the smallest eigenvalue in units of 2^-30: private, for tests."""
+    def release_smallest_eigenvalue(self, sigma: float, entropy: Entropy) -> float:
+        """Return the smallest eigenvalue plus round(sigma * Z), in units of 2^-30."""
     def extend(
         self,
         row_map: RowMap,
@@ -149,6 +157,43 @@ class Gradient:
         """Return the exact sums, to move between trusted processes."""
     @staticmethod
     def from_bytes(bytes: bytes) -> Gradient:
+        """Read what `to_bytes` wrote; anything else is a `ValueError`."""
+    def insecure_exact(self) -> list[int]:
+        """Return the exact sums: private, for tests."""
+    def release(
+        self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
+    ) -> _Floats:
+        """Return the sums plus round(sigma * Z), one sigma for all entries or one for each."""
+
+@final
+class ExampleGradient:
+    """The sum over rows of clip(r * x, bound), r = y - x theta, in units of bound * 2^-24.
+
+    If `theta` has an entry more than X has columns, it is that of a constant one.
+
+    Privacy
+    -------
+    The l2 sensitivity is 2**24 when a row is added or removed, 2**25 when one is replaced.
+    """
+
+    @staticmethod
+    def of(
+        x: _Array,
+        y: _Array,
+        theta: _Floats,
+        bound: float,
+        *,
+        missing: _Missing = ...,
+        n_jobs: int | None = ...,
+        portable: bool = ...,
+    ) -> ExampleGradient:
+        """Return the sum over a batch."""
+    def merge(self, other: ExampleGradient) -> None:
+        """Add another part of the same sum."""
+    def to_bytes(self) -> bytes:
+        """Return the exact sums, to move between trusted processes."""
+    @staticmethod
+    def from_bytes(bytes: bytes) -> ExampleGradient:
         """Read what `to_bytes` wrote; anything else is a `ValueError`."""
     def insecure_exact(self) -> list[int]:
         """Return the exact sums: private, for tests."""

@@ -1,1 +1,157 @@
-A = 1
+"""The core in plain NumPy and Python's integers: what every sum must equal, bit for bit.
+
+The row map is float64 with the operations in the order in which the core does them. Everything
+after it is integers: those of a block of rows are summed in 64 bits, which a block cannot leave,
+and blocks in Python's own.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpfit import _native
+
+ONE = 2**15
+BOUND = 2**30
+"""No row's integers have squares that sum to more."""
+LARGEST_FEATURE = 1e150
+LARGEST_TARGET = 2.0**30
+LOW_BITS = 10
+BLOCK = 2**20
+
+
+@dataclass(frozen=True)
+class Map:
+    """The arguments of a `RowMap`, and the map as the core and as NumPy have it."""
+
+    columns: tuple
+    target: tuple = (0.0, 1.0)
+    unit: float = 2.0**-16
+    norm: str = "clip"
+    intercept: float | None = None
+
+    @classmethod
+    def plain(cls, width, **options):
+        """Take columns as they are."""
+        return cls(((0.0, 1.0, math.inf, 1.0, ()),) * width, **options)
+
+    @property
+    def native(self):
+        columns = [(*column[:4], list(column[4])) for column in self.columns]
+        return _native.RowMap(
+            columns,
+            target=self.target,
+            unit=self.unit,
+            norm=self.norm,
+            intercept=self.intercept,
+        )
+
+    @property
+    def features(self):
+        return sum(1 + len(column[4]) for column in self.columns) + (self.intercept is not None)
+
+    def rows(self, x, y):
+        """Return the integers of every row and its target, for finite rows."""
+        with np.errstate(all="ignore"):
+            return self._rows(np.asarray(x).astype(np.float64), np.asarray(y).astype(np.float64))
+
+    def _rows(self, x, y):
+        share = 0.0 if self.intercept is None else self.intercept
+        constant, together = math.sqrt(share), self.norm == "weight"
+        bound = 1.0 if together else math.sqrt(1.0 - share)
+        squares = np.full(len(x), constant * constant if together else 0.0)
+        features = []
+        for values, column in zip(x.T, self.columns, strict=True):
+            for feature in column_features(values, *column):
+                features.append(feature)
+                squares = squares + feature * feature
+        weight = bound / np.sqrt(squares)
+        weight = np.where(weight < 1.0, weight, 1.0)
+        integers = [truncate(feature * (weight * ONE)) for feature in features]
+        if self.intercept is not None:
+            last = np.full(len(x), constant)
+            integers.append(truncate(last * (weight * ONE if together else ONE)))
+        return (
+            np.stack(integers, axis=1).astype(np.int64),
+            self._targets(y, weight if together else 1.0),
+        )
+
+    def _targets(self, y, weight):
+        centre, scale = self.target
+        largest = np.finfo(np.float64).max
+        y = np.clip((y - centre) * (1.0 / scale), -largest, largest) * weight
+        units = np.clip(y * (1.0 / self.unit), -LARGEST_TARGET, LARGEST_TARGET)
+        return np.rint(units).astype(np.int64)
+
+
+def column_features(x, centre, scale, winsor, gain, knots):
+    """Return gain·z and gain·(|z − k| − |k|) for every knot k, with z cut to ±winsor."""
+    limit = min(winsor * gain, LARGEST_FEATURE)
+    z = np.clip((x - centre) * (gain / scale), -limit, limit)
+    return [z, *(np.abs(z - knot * gain) - abs(knot * gain) for knot in knots)]
+
+
+def truncate(values):
+    return np.trunc(np.clip(values, 1 - ONE, ONE - 1))
+
+
+def blocks(*arrays):
+    for start in range(0, len(arrays[0]), BLOCK):
+        yield tuple(array[start : start + BLOCK] for array in arrays)
+
+
+def gram(q):
+    """Return the upper triangle of q'q, row by row."""
+    upper = np.triu_indices(q.shape[1])
+    total = [0] * len(upper[0])
+    for (block,) in blocks(q):
+        total = [a + b for a, b in zip(total, (block.T @ block)[upper].tolist(), strict=True)]
+    return total
+
+
+def trace(upper, features):
+    """Return the sum of the diagonal of an upper triangle."""
+    diagonal = [i * features - i * (i - 1) // 2 for i in range(features)]
+    return sum(upper[place] for place in diagonal)
+
+
+def residuals(q, targets, theta, unit, tau):
+    """Return clip(y − ⌊q·t / 2^(15 + e)⌉, ±τ), with θ = unit · t · 2^−e."""
+    integers, exponent = _native.round_theta(theta, unit)
+    shift = 15 - LOW_BITS + exponent
+    half = 1 << (shift - 1) if shift > 0 else 0
+    dot = q @ np.array(integers, dtype=np.int64).reshape(-1)
+    prediction = (dot + (half << LOW_BITS)) >> (shift + LOW_BITS)
+    return np.clip(targets - prediction, -tau, tau)
+
+
+def gradient(q, targets, theta, unit, tau):
+    """Return q'g, g the clipped residuals."""
+    total = [0] * q.shape[1]
+    for rows, y in blocks(q, targets):
+        part = rows.T @ residuals(rows, y, theta, unit, tau)
+        total = [a + b for a, b in zip(total, part.tolist(), strict=True)]
+    return total
+
+
+def power_counts(values, least, most):
+    """Count values in signed powers of two, from the most negative to the most positive."""
+    middle = most - least + 1
+    counts = [0] * (2 * middle + 1)
+    for value in np.asarray(values).astype(np.float64).tolist():
+        # 2^exponent ≤ |value| < 2^(exponent + 1)
+        exponent = math.frexp(value)[1] - 1 if value else least - 1
+        step = max(min(exponent, most) - least + 1, 0)
+        counts[middle - step if value < 0 else middle + step] += 1
+    return counts
+
+
+def equal_counts(values, low, high, count):
+    """Count values below, in `count` equal bins, and above."""
+    with np.errstate(all="ignore"):
+        places = np.floor((np.asarray(values).astype(np.float64) - low) * (count / (high - low)))
+    counts = [0] * (count + 2)
+    for place in np.clip(places, -1, count).astype(np.int64).tolist():
+        counts[place + 1] += 1
+    return counts

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use dpfit_core::noise::{self as core, Scales, Sigma};
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -73,16 +73,15 @@ fn sigmas(sigma: &Bound<'_, PyAny>, size: usize) -> PyResult<Vec<Sigma>> {
 ///
 /// # Privacy
 /// The sum is an integer and carries the whole guarantee; converting it to the nearest double is post-processing.
-pub(crate) fn release<'py>(
-    py: Python<'py>,
+pub(crate) fn noisy(
+    py: Python<'_>,
     exact: &[i128],
     sigma: &Bound<'_, PyAny>,
     entropy: &Bound<'_, Entropy>,
     n_jobs: Option<usize>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+) -> PyResult<Vec<f64>> {
     let noise = rounded_gaussian(py, sigma, exact.len(), entropy, n_jobs)?;
     // Sums and noise are below 2^126 by construction, so their sum cannot leave 128 bits; if it ever did, a
     // saturated sum is still a function of the noisy one.
-    let noisy = exact.iter().zip(noise).map(|(exact, noise)| exact.saturating_add(noise) as f64);
-    Ok(PyArray1::from_iter(py, noisy))
+    Ok(exact.iter().zip(noise).map(|(exact, noise)| exact.saturating_add(noise) as f64).collect())
 }

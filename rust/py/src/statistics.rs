@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use crate::convert::Arrays;
 use crate::enter::{execution, without_python};
 use crate::error::raise;
-use crate::noise::{Entropy, release};
+use crate::noise::{Entropy, noisy};
 use crate::row_map::RowMap;
 
 /// X'X: see `_native.pyi`.
@@ -20,6 +20,11 @@ pub(crate) struct Gram(pub(crate) core::Gram);
 #[pyclass(module = "dpfit._native")]
 #[derive(Debug)]
 pub(crate) struct Gradient(pub(crate) core::Gradient);
+
+/// The sum of clipped per-example gradients: see `_native.pyi`.
+#[pyclass(module = "dpfit._native")]
+#[derive(Debug)]
+pub(crate) struct ExampleGradient(core::ExampleGradient);
 
 /// How a column is cut into bins: see `_native.pyi`.
 #[pyclass(frozen, module = "dpfit._native")]
@@ -58,7 +63,8 @@ macro_rules! statistic {
                 entropy: &Bound<'_, Entropy>,
                 n_jobs: Option<usize>,
             ) -> PyResult<Bound<'py, numpy::PyArray1<f64>>> {
-                release(py, self.0.exact(), sigma, entropy, n_jobs)
+                let noisy = noisy(py, self.0.exact(), sigma, entropy, n_jobs)?;
+                Ok(numpy::PyArray1::from_vec(py, noisy))
             }
         }
     };
@@ -78,6 +84,25 @@ statistic!(Gram {
     #[getter]
     fn features(&self) -> usize {
         self.0.features()
+    }
+
+    #[getter]
+    fn eigenvalue_sensitivity(&self) -> f64 {
+        self.0.eigenvalue_sensitivity()
+    }
+
+    fn insecure_smallest_eigenvalue(&self, py: Python<'_>) -> PyResult<i128> {
+        without_python(py, |_| Ok(self.0.smallest_eigenvalue()))
+    }
+
+    fn release_smallest_eigenvalue(
+        &self,
+        py: Python<'_>,
+        sigma: &Bound<'_, PyAny>,
+        entropy: &Bound<'_, Entropy>,
+    ) -> PyResult<f64> {
+        let exact = self.insecure_smallest_eigenvalue(py)?;
+        noisy(py, &[exact], sigma, entropy, None).map(|noisy| noisy[0])
     }
 
     #[pyo3(signature = (row_map, x, y, *, missing="error", n_jobs=None, portable=false))]
@@ -102,6 +127,32 @@ statistic!(Gradient {
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         core::Gradient::from_bytes(bytes).map(Self).map_err(|error| raise(&error))
+    }
+});
+
+statistic!(ExampleGradient {
+    #[staticmethod]
+    #[pyo3(signature = (x, y, theta, bound, *, missing="error", n_jobs=None, portable=false))]
+    #[allow(clippy::too_many_arguments)]
+    fn of(
+        py: Python<'_>,
+        x: &Bound<'_, PyUntypedArray>,
+        y: &Bound<'_, PyUntypedArray>,
+        theta: numpy::PyReadonlyArray1<'_, f64>,
+        bound: f64,
+        missing: &str,
+        n_jobs: Option<usize>,
+        portable: bool,
+    ) -> PyResult<Self> {
+        let (source, missing) = (Arrays::new(x, y)?, crate::rows::missing(missing)?);
+        let execution = execution(n_jobs, portable)?;
+        let theta = theta.as_array().to_vec();
+        without_python(py, |stop| core::ExampleGradient::of(&source, &theta, bound, missing, &execution, stop)).map(Self)
+    }
+
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        core::ExampleGradient::from_bytes(bytes).map(Self).map_err(|error| raise(&error))
     }
 });
 

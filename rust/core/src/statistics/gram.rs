@@ -47,6 +47,16 @@ impl Gram {
         &self.upper
     }
 
+    /// The entries of the diagonal.
+    pub(super) fn diagonal(&self) -> impl Iterator<Item = i128> {
+        let starts = (0..self.features).scan(0, |at, row| {
+            let start = *at;
+            *at += self.features - row;
+            Some(start)
+        });
+        starts.map(|start| self.upper[start])
+    }
+
     /// Add the kernel's sums.
     pub(crate) fn add(&mut self, sums: &[i64], stride: usize) -> Result<()> {
         let rows = sums.chunks_exact(stride).take(self.features).enumerate();

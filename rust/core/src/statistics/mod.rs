@@ -6,10 +6,13 @@
 //! the partition and the number of threads. Each type states its sensitivity.
 
 pub mod blob;
+mod eigenvalue;
+mod example_gradient;
 mod gradient;
 mod gram;
 pub mod histogram;
 
+pub use example_gradient::{EXAMPLE_BITS, ExampleGradient};
 pub use gradient::Gradient;
 pub use gram::Gram;
 pub use histogram::{Bins, Histogram};

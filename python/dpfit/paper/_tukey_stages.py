@@ -1,0 +1,355 @@
+"""The two stages of TukeyEM on quantised models: the safety check and the choice of a point.
+
+Models are rows of integers here, and volumes are counts of grid points. Names of lemmas refer to
+``docs/privacy/tukey_em.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpfit.paper._exact_choice import (
+    ONE,
+    START_DIGITS,
+    ZERO,
+    Bounds,
+    Enclosing,
+    RandomBits,
+    decide,
+    draw_below,
+    exact_choice,
+)
+
+__all__ = [
+    "Levels",
+    "TukeyPlan",
+    "check_passes",
+    "choose_depth",
+    "choose_point",
+    "depth_levels",
+    "distance_to_unsafety",
+    "pass_probability",
+    "shell_point",
+    "smallest_threshold",
+]
+
+_EMPTY = (1, 0)
+
+Interval = tuple[int, int]
+"""Lowest and highest integer of a range; empty if the second is smaller."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TukeyPlan:
+    """Public parameters of a release. Made by :func:`plan_tukey`.
+
+    Attributes
+    ----------
+    n_models : int
+        Number m of models.
+    depth : int
+        Only points at least this deep may be released (the paper's t).
+    epsilon_check, epsilon_choice : float
+        Shares of the check and of the choice. Their exact sum is at most epsilon.
+    delta : float
+        Delta of the whole.
+    noise_rate : Fraction
+        The check's noise X has P(X = x) proportional to exp(-noise_rate * abs(x)).
+    depth_rate : Fraction
+        The choice weighs a point of depth i with exp(depth_rate * i).
+    threshold : int
+        The check passes if the noisy distance to unsafety is at least this. The distance is less
+        than ``depth`` unless the grid is very small, so a threshold of ``depth`` or more means
+        that there are too few models for the check to pass often.
+    """
+
+    n_models: int
+    depth: int
+    epsilon_check: float
+    epsilon_choice: float
+    delta: float
+    noise_rate: Fraction
+    depth_rate: Fraction
+    threshold: int
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The regions of depth at least i, for all i.
+
+    Attributes
+    ----------
+    ordered : array of shape (m, d)
+        The quantised models, each column sorted.
+    volumes : tuple of int
+        Number of grid points of depth at least i, for i from 0 (all of them) to m + 1 (none).
+    """
+
+    ordered: NDArray[np.int64]
+    volumes: tuple[int, ...]
+
+    def box(self, depth: int) -> list[Interval]:
+        """Return the points of at least this depth (1 to m + 1) as one interval per column."""
+        n_models, n_features = self.ordered.shape
+        if depth > n_models:
+            return [_EMPTY] * n_features
+        lows, highs = self.ordered[depth - 1].tolist(), self.ordered[n_models - depth].tolist()
+        return list(zip(lows, highs, strict=True))
+
+
+def depth_levels(rows: NDArray[np.int64], grid_size: int) -> Levels:
+    """Sort the models and count the points of every depth.
+
+    Parameters
+    ----------
+    rows : array of shape (m, d)
+        Quantised models, entries at most 2**53 in absolute value.
+    grid_size : int
+        Number of points of the whole grid.
+
+    Returns
+    -------
+    Levels
+
+    Privacy
+    -------
+    The depth of a point x is the smallest, over all columns j, of the number of models with
+    entry j at most x[j] and the number of models with entry j at least x[j]. Replacing one
+    model moves it by at most one (lemma 1), ties or not.
+    """
+    ordered = np.sort(rows, axis=0)
+    widths = ordered[::-1] - ordered + 1
+    filled = (widths > 0).all(axis=1)
+    counts = [math.prod(row.tolist()) if full else 0 for row, full in zip(widths, filled)]
+    return Levels(ordered, (grid_size, *counts, 0))
+
+
+def distance_to_unsafety(
+    volumes: Sequence[int], plan: TukeyPlan, *, start_digits: int = START_DIGITS
+) -> int:
+    """Return how many models can be replaced, at least, before the choice becomes unsafe.
+
+    With V[i] the volumes, t the least depth and g = exp(depth_rate), k replacements leave the
+    choice safe if ::
+
+        V[t-k-1] - V[t+k+1]  <=  delta * sum((V[i] - V[i+1]) * g**(i-t-k-1) for i > t+k)
+
+    The answer is the number of k = 0, 1, ... for which this holds.
+
+    Parameters
+    ----------
+    volumes : sequence of int
+        As in :class:`Levels`.
+    plan : TukeyPlan
+        Public parameters.
+    start_digits : int
+        Precision of the first attempt; it has no influence on the answer.
+
+    Returns
+    -------
+    int
+        From 0 to ``n_models - depth``.
+
+    Privacy
+    -------
+    If the answer is positive, the choice on these models and on any neighbouring ones is
+    (epsilon_choice, delta)-indistinguishable (lemma 3). Replacing one model changes the answer by
+    at most one (lemma 4). The second holds because every comparison is decided exactly.
+    """
+    tails = cache(lambda digits: _tails(volumes, plan, Enclosing(digits)))
+    delta = Decimal(plan.delta)
+
+    def is_safe(k: int) -> bool:
+        first = plan.depth + k + 1
+        moved = volumes[max(plan.depth - k - 1, 0)] - volumes[first]
+        if volumes[first + 1] == 0:  # no exponential in the sum, and equality is possible
+            return moved <= Fraction(plan.delta) * volumes[first]
+
+        def compare(enclosing: Enclosing) -> bool | None:
+            tail = tails(enclosing.digits)[first - plan.depth - 1]
+            allowed = enclosing.times(Bounds(delta, delta), tail)
+            return True if moved <= allowed.low else False if moved > allowed.high else None
+
+        return decide(compare, start_digits=start_digits)
+
+    k = 0
+    while k < plan.n_models - plan.depth and is_safe(k):
+        k += 1
+    return k
+
+
+def smallest_threshold(noise_rate: Fraction, delta: float) -> int:
+    """Return the smallest n with P(X >= n) <= delta for the check's noise X.
+
+    Parameters
+    ----------
+    noise_rate : Fraction
+        Positive.
+    delta : float
+        From 0 to 0.5, both excluded and included.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Privacy
+    -------
+    An unsafe input has distance 0, so it passes the check with probability at most delta. For
+    n >= 1, P(X >= n) = q**n / (1 + q) with q = exp(-noise_rate), whereas continuous Laplace
+    noise would have q**n / 2.
+    """
+    allowed = Decimal(delta)
+
+    def is_enough(n: int) -> bool:
+        def compare(enclosing: Enclosing) -> bool | None:
+            tail = _upper_tail(n, noise_rate, enclosing)
+            return True if tail.high <= allowed else False if tail.low > allowed else None
+
+        return decide(compare)
+
+    high = 1
+    while not is_enough(high):
+        high *= 2
+    low = high // 2  # not enough, or 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def pass_probability(distance: int, plan: TukeyPlan, enclosing: Enclosing) -> Bounds:
+    """Enclose the probability that distance plus noise reaches the threshold.
+
+    Privacy
+    -------
+    The noise is two-sided geometric with ratio exp(-noise_rate). As the distance has
+    sensitivity 1, its outcome is epsilon_check-DP if noise_rate is epsilon_check.
+    """
+    missing = plan.threshold - distance
+    if missing >= 1:
+        return _upper_tail(missing, plan.noise_rate, enclosing)
+    return enclosing.minus(ONE, _upper_tail(1 - missing, plan.noise_rate, enclosing))
+
+
+def check_passes(distance: int, plan: TukeyPlan, source: RandomBits) -> bool:
+    """Add noise to the distance and compare with the threshold.
+
+    Only the outcome is drawn, with its exact probability; the noise itself is not needed.
+
+    Privacy
+    -------
+    epsilon_check-DP as long as nothing but the outcome is let out.
+    """
+    return exact_choice(lambda e: [pass_probability(distance, plan, e), ONE], source) == 0
+
+
+def choose_depth(
+    volumes: Sequence[int], plan: TukeyPlan, source: RandomBits, *, start_digits: int = START_DIGITS
+) -> int:
+    """Draw a depth i >= t with weight (V[i] - V[i+1]) * exp(depth_rate * i).
+
+    Privacy
+    -------
+    This is the law of the depth of a point drawn by the exponential mechanism, whose score is the
+    depth and whose domain is the region of depth at least t.
+    """
+
+    def cumulative(enclosing: Enclosing) -> list[Bounds]:
+        growth = enclosing.exp(plan.depth_rate)
+        power, total, sums = ONE, ZERO, []
+        for i in range(plan.depth, plan.n_models + 1):
+            if count := volumes[i] - volumes[i + 1]:
+                total = enclosing.plus(total, enclosing.times(enclosing.integer(count), power))
+            sums.append(total)
+            power = enclosing.times(power, growth)
+        return sums
+
+    return plan.depth + exact_choice(cumulative, source, start_digits=start_digits)
+
+
+def choose_point(levels: Levels, plan: TukeyPlan, source: RandomBits) -> tuple[int, ...]:
+    """Draw a point of depth at least t with probability proportional to exp(depth_rate * depth).
+
+    Privacy
+    -------
+    (epsilon_choice, delta)-DP on safe inputs only: it must not be called unless the check passed.
+    """
+    depth = choose_depth(levels.volumes, plan, source)
+    rank = draw_below(levels.volumes[depth] - levels.volumes[depth + 1], source)
+    return shell_point(levels.box(depth), levels.box(depth + 1), rank)
+
+
+def shell_point(outer: Sequence[Interval], inner: Sequence[Interval], rank: int) -> tuple[int, ...]:
+    """Return one of the points that lie in the outer box but not in the inner one.
+
+    The points are grouped by the first column in which they leave the inner box: before it they
+    are within the inner box, after it anywhere in the outer one.
+
+    Parameters
+    ----------
+    outer, inner : sequence of (int, int)
+        Lowest and highest value per column. An interval of the inner box lies within that of
+        the outer one or is empty.
+    rank : int
+        From 0 to the number of such points, less one.
+
+    Returns
+    -------
+    tuple of int
+
+    Privacy
+    -------
+    A bijection, so a uniform rank gives a uniform point.
+    """
+    widths = [high - low + 1 for low, high in outer]
+    inner_widths = [max(high - low + 1, 0) for low, high in inner]
+    before, after = 1, math.prod(widths)
+    for leaving in range(len(widths)):
+        after //= widths[leaving]
+        group = before * (widths[leaving] - inner_widths[leaving]) * after
+        if rank < group:
+            break
+        rank -= group
+        before *= inner_widths[leaving]
+    else:
+        raise ValueError("rank must be less than the number of points")
+    point = []
+    for j, ((low, _), (inner_low, inner_high)) in enumerate(zip(outer, inner, strict=True)):
+        if j < leaving:
+            rank, offset = divmod(rank, inner_widths[j])
+            point.append(inner_low + offset)
+        elif j > leaving:
+            rank, offset = divmod(rank, widths[j])
+            point.append(low + offset)
+        else:
+            rank, offset = divmod(rank, widths[j] - inner_widths[j])
+            skipped = inner_widths[j] > 0 and low + offset >= inner_low
+            point.append(inner_high + 1 + low + offset - inner_low if skipped else low + offset)
+    return tuple(point)
+
+
+def _upper_tail(n: int, noise_rate: Fraction, enclosing: Enclosing) -> Bounds:
+    """Enclose P(X >= n) for n >= 1."""
+    ratio = enclosing.exp(-noise_rate)
+    return enclosing.over(enclosing.exp(-noise_rate * n), enclosing.plus(ONE, ratio))
+
+
+def _tails(volumes: Sequence[int], plan: TukeyPlan, enclosing: Enclosing) -> list[Bounds]:
+    """Enclose ``sum((V[i] - V[i+1]) * g**(i-n) for i >= n)`` for n from depth + 1 to n_models."""
+    growth = enclosing.exp(plan.depth_rate)
+    tail, tails = ZERO, []
+    for n in range(plan.n_models, plan.depth, -1):
+        tail = enclosing.times(tail, growth)
+        if count := volumes[n] - volumes[n + 1]:
+            tail = enclosing.plus(tail, enclosing.integer(count))
+        tails.append(tail)
+    return tails[::-1]

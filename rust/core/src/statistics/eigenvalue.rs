@@ -1,0 +1,171 @@
+//! The smallest eigenvalue of X'X, with a proven error.
+
+use super::Gram;
+use crate::kernel::Path;
+
+/// Above this trace (2^26 rows of full length) the statistic goes down to zero, one for one.
+const MOST_TRACE: i128 = 1 << 56;
+/// Bisection ends here: a thousandth of the sensitivity.
+const WIDTH: i128 = 1 << 20;
+/// Partial sums of a dot product: as many as two vector registers hold, and always that many, so that every path
+/// rounds in the same way.
+const PARTS: usize = 8;
+
+impl Gram {
+    /// λ = max(0, min(`λ_min(X'X)`, 2^56 − trace)) in units of 2^−30, to within [`Gram::eigenvalue_error`].
+    ///
+    /// # Privacy
+    /// λ has sensitivity 2^30 for adding, removing and replacing a row: by Weyl's inequality `λ_min` moves by at most
+    /// the spectral norm of the change, qq' or qq' − rr', and so does the trace; minimum and maximum keep that. What is
+    /// returned differs from λ by at most e = [`Gram::eigenvalue_error`], so it has sensitivity 2^30 + 2e
+    /// ([`Gram::eigenvalue_sensitivity`]).
+    ///
+    /// The error. Let C be X'X − t·I in doubles. If Cholesky's algorithm runs to its end, C + E is positive
+    /// semidefinite; if it stops, C + E is not positive definite, for an E with ‖E‖ ≤ d·γ·trace, γ = (d + 2)·2^−53
+    /// up to lower-order terms (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, theorems 10.3 and 10.7,
+    /// for any order of summation); four times that allows for those terms and for rounding the sums to doubles. The
+    /// trace is below 2^56 here,
+    /// or nothing is computed; that is what the minimum in λ is for. Bisection on t adds its last width.
+    pub fn smallest_eigenvalue(&self) -> i128 {
+        let diagonal: Vec<i128> = self.diagonal().collect();
+        let Some(room) = diagonal
+            .iter()
+            .try_fold(0i128, |sum, &entry| sum.checked_add(entry))
+            .and_then(|trace| MOST_TRACE.checked_sub(trace))
+            .filter(|&room| room > 0)
+        else {
+            return 0;
+        };
+        let (mut low, mut high) = (0, diagonal.into_iter().min().unwrap_or(0));
+        let doubles = self.to_doubles();
+        let mut factor = doubles.clone();
+        while high - low > WIDTH {
+            let middle = low + (high - low) / 2;
+            factor.copy_from_slice(&doubles);
+            for (i, row) in factor.chunks_exact_mut(self.features()).enumerate() {
+                row[i] -= middle as f64;
+            }
+            let positive = Path::detect().run(
+                #[inline(always)]
+                || cholesky(&mut factor, self.features()),
+            );
+            if positive { low = middle } else { high = middle }
+        }
+        low.min(room)
+    }
+
+    /// How far [`Gram::smallest_eigenvalue`] may be from the exact value.
+    pub fn eigenvalue_error(&self) -> f64 {
+        let d = (self.features() + 2) as f64;
+        // 4·d²·2^−53·2^56, and the width of the last interval.
+        32.0 * d * d + WIDTH as f64
+    }
+
+    /// The sensitivity of [`Gram::smallest_eigenvalue`], in units of 2^−30, for either neighbouring relation.
+    pub fn eigenvalue_sensitivity(&self) -> f64 {
+        f64::from(1u32 << 30) + 2.0 * self.eigenvalue_error()
+    }
+
+    /// The lower triangle and the diagonal, row by row; zeros above.
+    fn to_doubles(&self) -> Vec<f64> {
+        let d = self.features();
+        let mut doubles = vec![0.0; d * d];
+        let mut entries = self.exact().iter();
+        for i in 0..d {
+            for (j, &entry) in (i..d).zip(&mut entries) {
+                doubles[j * d + i] = entry as f64;
+            }
+        }
+        doubles
+    }
+}
+
+/// Factor a symmetric matrix in place, given its lower triangle; false if a pivot is not positive.
+///
+/// Written out because a library of dense linear algebra takes minutes to build and sums in an order of its own; this
+/// one gives the same bits everywhere.
+#[inline(always)]
+fn cholesky(matrix: &mut [f64], d: usize) -> bool {
+    for i in 0..d {
+        let (done, rest) = matrix.split_at_mut(i * d);
+        let row = &mut rest[..d];
+        for (j, other) in done.chunks_exact(d).enumerate() {
+            row[j] = (row[j] - dot(&row[..j], &other[..j])) / other[j];
+        }
+        let pivot = row[i] - dot(&row[..i], &row[..i]);
+        if pivot.is_nan() || pivot <= 0.0 {
+            return false;
+        }
+        row[i] = pivot.sqrt();
+    }
+    true
+}
+
+#[inline(always)]
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<PARTS>(), b.as_chunks::<PARTS>());
+    let mut sums = [0.0; PARTS];
+    for (a, b) in a.iter().zip(b) {
+        for part in 0..PARTS {
+            sums[part] += a[part] * b[part];
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f64>() + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Path;
+    use crate::rowmap::{Column, Missing, Norm, RowMap, Target};
+    use crate::source::Dense;
+    use crate::threads::Execution;
+    use proptest::prelude::*;
+
+    fn gram(x: &[f64], columns: usize) -> Gram {
+        let target = Target::new(0.0, 1.0, 1.0).unwrap();
+        let map = RowMap::new(vec![Column::plain(); columns], target, Norm::Clip, None).unwrap();
+        let y = vec![0.0; x.len() / columns];
+        let mut gram = Gram::new(&map);
+        let source = Dense::new(x, &y).unwrap();
+        gram.extend(&map, &source, Missing::Error, &Execution::on(Path::detect()), &mut || false).unwrap();
+        gram
+    }
+
+    proptest! {
+        #[test]
+        fn is_the_eigenvalue_of_a_pair(x in prop::collection::vec(-1.0..1.0f64, 60)) {
+            let gram = gram(&x, 2);
+            let [a, b, c] = [0, 1, 2].map(|i| gram.exact()[i] as f64);
+            // Of two by two matrices there is a formula.
+            let exact = f64::midpoint(a, c) - ((a - c) / 2.0).hypot(b);
+            let got = gram.smallest_eigenvalue() as f64;
+            prop_assert!((got - exact.max(0.0)).abs() <= gram.eigenvalue_error());
+        }
+
+        #[test]
+        fn moves_by_no_more_than_its_sensitivity(x in prop::collection::vec(-1e3..1e3f64, 45), row in prop::collection::vec(-1e3..1e3f64, 3)) {
+            let less = gram(&x, 3);
+            let more = gram(&[x, row].concat(), 3);
+            let moved = (more.smallest_eigenvalue() - less.smallest_eigenvalue()) as f64;
+            prop_assert!(moved.abs() <= less.eigenvalue_sensitivity());
+        }
+    }
+
+    #[test]
+    fn a_diagonal_matrix_has_its_smallest_entry() {
+        // Two rows along one axis, five along the other.
+        let x: Vec<f64> = [[0.5, 0.0]; 2].iter().chain(&[[0.0, 0.5]; 5]).flatten().copied().collect();
+        let gram = gram(&x, 2);
+        let expected = 2 * 16384 * 16384;
+        assert!((gram.smallest_eigenvalue() - expected).abs() <= WIDTH);
+        assert!(gram.eigenvalue_error() < 2e6);
+    }
+
+    #[test]
+    fn singular_and_empty_matrices_have_zero() {
+        assert!(gram(&[0.5, 0.5, 0.1, 0.1], 2).smallest_eigenvalue() <= WIDTH);
+        assert_eq!(gram(&[0.0, 0.0], 2).smallest_eigenvalue(), 0);
+    }
+}
