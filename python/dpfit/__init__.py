@@ -9,13 +9,19 @@ from dpfit.exceptions import (
     NotFiniteError,
     ParameterError,
 )
+from dpfit.paper import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, TukeyEM
 
 __all__ = [
+    "AdaSSP",
+    "BoostedAdaSSP",
+    "BoostedMean",
     "BudgetExceeded",
+    "DPGradientDescent",
     "DpfitError",
     "InsecureSeedWarning",
     "NotFiniteError",
     "ParameterError",
+    "TukeyEM",
     "__version__",
 ]
 

@@ -1,5 +1,7 @@
 """The same bits for any number of threads, chunks, order of rows, path and tree of merges."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -82,7 +84,22 @@ def test_rows_in_another_order(table, expected, seed):
     assert sums(x[::-1], y[::-1], theta, ROWS) == expected
 
 
-@settings(max_examples=60, deadline=None)
+def test_callers_side_by_side(table, expected):
+    with ThreadPoolExecutor(4) as callers:
+        found = list(callers.map(lambda _: sums(*table, 10_007, n_jobs=2), range(8)))
+    assert found == [expected] * 8
+
+
+def test_one_store_for_many_readers(table, expected):
+    x, y, theta = table
+    rows = _native.Rows(MAP.native)
+    rows.extend(x, y)
+    with ThreadPoolExecutor(4) as callers:
+        found = callers.map(lambda _: rows.gradient(theta, TAU, n_jobs=2), range(40))
+        assert all(gradient.insecure_exact() == expected[1] for gradient in found)
+
+
+@settings(max_examples=1000, deadline=None)
 @given(tables(), taus, st.data())
 def test_any_tree_of_merges(table, tau, data):
     native = table.map.native

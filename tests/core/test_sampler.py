@@ -33,14 +33,14 @@ def upper(t):
 def cells(sigma, draws):
     """Return P(round(σZ) = m) for m = 0, 1, … and last that of all larger ones.
 
-    Every cell expects at least 20 draws.
+    Every cell expects at least 100 draws, enough for χ² to be what it should be far out.
     """
     with mp.workdps(40):
         # mpf of a double is the double, exactly.
         edges = [(m + mpf(1) / 2) / mpf(sigma) for m in range(200)]
         found = [1 - 2 * upper(edges[0])]
         for low, high in itertools.pairwise(edges):
-            if min(upper(low) - upper(high), upper(high)) * draws < 20:
+            if min(upper(low) - upper(high), upper(high)) * draws < 100:
                 break
             found.append(upper(low) - upper(high))
         found.append(upper(edges[len(found) - 1]))

@@ -1,6 +1,7 @@
 """The propositions on boosting the mean: on drawn parameters and in simulation."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ TAU = st.floats(math.log(1e-2), math.log(30.0)).map(math.exp)
 MEAN = st.floats(-60.0, 60.0)
 ROUNDS = st.integers(0, 150)
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=100, deadline=None)
 
 
 def phi(x):
@@ -41,7 +42,7 @@ def warm_up_step(tau):
 @given(MEAN, TAU, ROUNDS)
 def test_each_round_obeys_its_lemma(mean, tau, rounds):
     errors = np.abs(infinite_sample_errors(mean, tau, rounds))
-    for before, after in zip(errors[:-1], errors[1:], strict=True):
+    for before, after in pairwise(errors):
         if before <= tau:
             assert after <= contraction(tau) * before * SLACK
         else:
@@ -108,7 +109,7 @@ def test_extreme_thresholds_give_no_nan():
     assert infinite_sample_bound(1.0, 5e-324, 10) == math.inf
     assert infinite_sample_bound(0.0, 5e-324, 10) == 5e-324
     assert warm_up_rounds(1.7e308, 1e308) == pytest.approx(1.4)
-    assert infinite_sample_bound(1e-9, 1e-12, 2**53) > 0.0
+    assert 0.0 < infinite_sample_bound(1e-9, 1e-12, 13 * 10**14) < 1e-12
     assert infinite_sample_bound(0.0, 1.0, 0) == math.inf
 
 
@@ -156,7 +157,7 @@ def deviations(mean, tau, rounds, n, rho, tables=1500):
     return np.array(found), lipschitz * math.sqrt(2 * math.log(1e8) / tables)
 
 
-# Each test below has false-alarm rate at most 1e-8, the six cases together at most 1e-7.
+# Each case and each test below has a false-alarm rate of at most 1e-8; together below 1e-7.
 @pytest.mark.parametrize(
     ("mean", "tau", "rounds", "n", "rho"),
     [

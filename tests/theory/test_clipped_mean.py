@@ -16,7 +16,7 @@ POSITIVE = st.floats(math.log(1e-150), math.log(1e150)).map(math.exp)
 NEAR_ONE = st.floats(math.log(1e-3), math.log(60.0)).map(math.exp)
 SIGN = st.sampled_from([-1.0, 1.0])
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=100, deadline=None)
 
 
 def clip(value, tau):

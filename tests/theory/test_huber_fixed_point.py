@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ TAU = st.one_of(
     st.floats(math.log(1e-6), math.log(1e3)).map(math.exp), st.sampled_from([0.5, 1.0, 2.0, 3.0])
 )
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=100, deadline=None)
 
 
 def exact_sum(values, tau, m):
@@ -35,7 +36,7 @@ def exact_root(values, tau):
     values, tau = [Fraction(v) for v in values], Fraction(tau)
     kinks = sorted({v + side for v in values for side in (-tau, tau)})
     roots = [k for k in kinks if exact_sum(values, tau, k) == 0]
-    for low, high in zip(kinks[:-1], kinks[1:], strict=True):
+    for low, high in pairwise(kinks):
         above, below = exact_sum(values, tau, low), exact_sum(values, tau, high)
         if above > 0 > below:
             roots.append(low + (high - low) * above / (above - below))

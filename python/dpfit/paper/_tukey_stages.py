@@ -127,8 +127,7 @@ def depth_levels(rows: NDArray[np.int64], grid_size: int) -> Levels:
     """
     ordered = np.sort(rows, axis=0)
     widths = ordered[::-1] - ordered + 1
-    filled = (widths > 0).all(axis=1)
-    counts = [math.prod(row.tolist()) if full else 0 for row, full in zip(widths, filled)]
+    counts = [math.prod(row) if min(row) > 0 else 0 for row in widths.tolist()]
     return Levels(ordered, (grid_size, *counts, 0))
 
 

@@ -1,0 +1,134 @@
+"""What the paper's estimators share: checking, the budget, predictions."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Self, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpfit._parameters import Budget, budget, entropy, integer, one_of
+from dpfit.accounting import Event, Neighbors, PrivacyRecord
+from dpfit.release import Publisher
+
+__all__ = ["Floats", "LinearModel", "PrivateRegressor"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Array: TypeAlias = npt.NDArray[Any]
+
+
+class PrivateRegressor(RegressorMixin, BaseEstimator):
+    """A regressor whose fit spends a budget and leaves a record of it."""
+
+    epsilon: float | None
+    delta: float | None
+    mu: float | None
+    neighbors: Neighbors
+    n_jobs: int | None
+    random_state: Any
+    privacy_: PrivacyRecord
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model. Every fit spends its budget anew.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of numbers.
+        y : array-like of shape (n_samples,)
+            The target.
+
+        Returns
+        -------
+        self
+            The fitted model.
+
+        Privacy
+        -------
+        The attributes set by a fit are together private with the budget asked for; if the fit is
+        interrupted or fails, the model is as it was before.
+        """
+        with self._all_or_nothing():
+            neighbors = one_of("neighbors", self.neighbors, ("add_remove", "replace"))
+            if self.n_jobs is not None:
+                integer("n_jobs", self.n_jobs, 1, 1024)
+            spend = budget(self.epsilon, self.delta, self.mu)
+            X, y = validate_data(self, X, y, y_numeric=True, ensure_all_finite=False)
+            source = entropy(self.random_state)
+            publisher = Publisher(source, cast(Neighbors, neighbors), n_jobs=self.n_jobs)
+            events, notes = self._fit(X, y, spend, publisher)
+            self.privacy_ = PrivacyRecord.from_events(
+                events,
+                **cast(Any, spend.named()),
+                insecure_seed=source.is_insecure,
+                notes=notes,
+            )
+        return self
+
+    def _fit(
+        self, X: Array, y: Array, spend: Budget, publisher: Publisher
+    ) -> tuple[tuple[Event, ...], tuple[str, ...]]:
+        """Set the fitted attributes; return what was released and notes for the record."""
+        raise TypeError("a private regressor needs a method _fit")
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "privacy_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Noise, and bounds that do not look at the data: no promise on a table of 200 rows.
+        tags.regressor_tags.poor_score = True
+        return tags
+
+    def _rows(self, X: Any) -> Floats:
+        """Return the rows to predict for."""
+        check_is_fitted(self)
+        finite = not self.__sklearn_tags__().input_tags.allow_nan
+        rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
+        return cast(Floats, rows)
+
+
+class LinearModel(PrivateRegressor):
+    """A linear model of rows whose norm is cut to a bound."""
+
+    coef_: Floats
+    intercept_: float
+
+    def predict(self, X: Any) -> Floats:
+        """Predict, with rows clipped as in the fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of numbers.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Predictions.
+        """
+        rows = self._rows(X)
+        bound = self._prediction_bound()
+        predictions: Floats = rows @ self.coef_
+        if bound is not None:
+            norms = np.linalg.norm(rows, axis=1)
+            predictions = predictions * np.minimum(1.0, bound / np.maximum(norms, 1e-300))
+        return predictions + self.intercept_
+
+    def _prediction_bound(self) -> float | None:
+        """Return the norm to which rows are clipped; None for not at all."""
+        return None

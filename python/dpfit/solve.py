@@ -1,0 +1,70 @@
+"""From released numbers to coefficients. Nothing here sees a row."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+__all__ = ["LearningRate", "Ridge", "inverse", "learning_rate", "noise_norm"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ridge: TypeAlias = Literal["adassp", "literal"]
+LearningRate: TypeAlias = Literal["constant", "1/t", "1/sqrt(t)"]
+
+# The smallest eigenvalue that is inverted, as a share of the noise's spectral norm: with noise of
+# either sign, X'X plus its ridge can still have eigenvalues near zero, along which nothing is
+# known.
+_FLOOR = 0.3
+# Two-sided 95 % point of the normal law, as in AdaSSP's reference code.
+_QUANTILE = 1.96
+
+
+def noise_norm(d: int, sigma: float) -> float:
+    """Return the spectral norm that symmetric noise has, to leading order in d.
+
+    Diagonal entries have standard deviation sigma, others sigma / sqrt(2): a Gaussian orthogonal
+    ensemble, whose norm tends to sqrt(2 d) sigma.
+    """
+    return float(np.sqrt(2.0 * d) * sigma)
+
+
+def inverse(gram: Floats, sigma: float, eigenvalue: tuple[float, float], ridge: Ridge) -> Floats:
+    """Return Gamma, the inverse of the noisy X'X with its ridge.
+
+    Parameters
+    ----------
+    gram : array of shape (d, d)
+        Noisy X'X.
+    sigma : float
+        The standard deviation of its diagonal's noise.
+    eigenvalue : tuple of float
+        The noisy smallest eigenvalue of X'X and the standard deviation of its noise.
+    ridge : {"adassp", "literal"}
+        ``"adassp"``: add what is missing between a lower bound on the smallest eigenvalue and the
+        norm of the noise. ``"literal"``: add the noisy smallest eigenvalue itself, as the paper's
+        text says.
+    """
+    values, vectors = scipy.linalg.eigh(gram)
+    norm = noise_norm(len(values), sigma)
+    noisy, sigma_eigenvalue = eigenvalue
+    if ridge == "literal":
+        shifted = values + noisy
+        # Not zero: a division by it would leave no coefficient finite.
+        shifted = np.where(np.abs(shifted) < 1e-12 * norm, 1e-12 * norm, shifted)
+    else:
+        lower = max(0.0, noisy - _QUANTILE * sigma_eigenvalue)
+        shifted = np.maximum(values + max(0.0, norm - lower), _FLOOR * norm)
+    result: Floats = (vectors / shifted) @ vectors.T
+    return result
+
+
+def learning_rate(schedule: LearningRate, t: int) -> float:
+    """Return the step of round t, counted from one."""
+    if schedule == "1/t":
+        return 1.0 / t
+    if schedule == "1/sqrt(t)":
+        return float(t**-0.5)
+    return 1.0
