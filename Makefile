@@ -46,7 +46,11 @@ lint: $(VENV)/built $(VENV)/tools
 	$(BIN)/python -m mypy.stubtest dpfit._native
 
 bench: $(VENV)/built $(VENV)/tools
+	cargo bench --quiet --bench limits
 	$(BIN)/python benches/python/core.py
+	$(BIN)/python benches/python/estimators.py
+	$(BIN)/python benches/python/memory.py
+	$(BIN)/python benches/python/precision.py
 
 clean:
 	rm -rf $(VENV) target

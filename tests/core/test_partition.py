@@ -99,7 +99,7 @@ def test_one_store_for_many_readers(table, expected):
         assert all(gradient.insecure_exact() == expected[1] for gradient in found)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tables(), taus, st.data())
 def test_any_tree_of_merges(table, tau, data):
     native = table.map.native

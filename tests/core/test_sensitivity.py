@@ -8,7 +8,7 @@ from dpfit import _native
 
 from .tables import tables, taus, thetas
 
-quick = settings(max_examples=1000, deadline=None)
+quick = settings(max_examples=100, deadline=None)
 
 
 def exact(table, keep, theta, tau):

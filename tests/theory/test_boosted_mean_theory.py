@@ -25,7 +25,7 @@ TAU = st.floats(math.log(1e-2), math.log(30.0)).map(math.exp)
 MEAN = st.floats(-60.0, 60.0)
 ROUNDS = st.integers(0, 150)
 
-quick = settings(max_examples=100, deadline=None)
+quick = settings(max_examples=60, deadline=None)
 
 
 def phi(x):
@@ -102,6 +102,16 @@ def test_contraction(tau):
     assert 0.5 <= contraction(tau) < 1.0
 
 
+@quick
+@given(MEAN, st.floats(0.1, 5.0), ROUNDS)
+def test_the_bound_is_the_paper_s(mean, tau, rounds):
+    warm_up = max(0.0, abs(mean) - tau) / warm_up_step(tau)
+    assert warm_up_rounds(mean, tau) == pytest.approx(warm_up, rel=1e-12)
+    if rounds > warm_up * (1 + 1e-9):
+        printed = tau * (1.5 - phi(tau)) ** (rounds - warm_up)
+        assert infinite_sample_bound(mean, tau, rounds) == pytest.approx(printed, rel=1e-9)
+
+
 def test_extreme_thresholds_give_no_nan():
     assert contraction(5e-324) == 1.0
     assert contraction(1e300) == 0.5
@@ -141,7 +151,7 @@ def one_table(rng, mean, tau, rounds, n, rho):
     return estimate
 
 
-def deviations(mean, tau, rounds, n, rho, tables=1500):
+def deviations(mean, tau, rounds, n, rho, tables=1000):
     """Return |muhat_R - theta_R| of many tables, and the margin for their average.
 
     The distance is a function of independent standard normals (n rows, R noises) with Lipschitz

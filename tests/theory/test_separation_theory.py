@@ -45,7 +45,7 @@ def one_round_error(value, tau, n, rho):
     return sum(parts) / math.sqrt(2 * math.pi)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(COUNT, log_uniform(2.0, 1e3), log_uniform(1e-2, 10.0), st.floats(-1.0, 1.0))
 def test_the_lower_bound_is_met_by_equal_rows(n, signal, tau, mean):
     rho = (signal / n) ** 2 * (1 + 1e-12)
@@ -53,7 +53,7 @@ def test_the_lower_bound_is_met_by_equal_rows(n, signal, tau, mean):
     assert one_round_error(mean if tau >= 1.0 else 1.0, tau, n, rho) >= lower
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(COUNT, log_uniform(2.0, 1e3), log_uniform(1e-2, 1e2), log_uniform(1e-2, 1e2))
 def test_the_lower_bound_as_printed(n, signal, tau, bound):
     rho = (signal / n) ** 2 * (1 + 1e-12)

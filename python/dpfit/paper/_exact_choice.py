@@ -215,9 +215,11 @@ def exact_choice(
         numerator = numerator << more | source.getrandbits(more)
         length += more
         sums = cumulative(enclosing)
-        lowest = enclosing.over(Bounds(*[Decimal(numerator)] * 2), _power_of_two(length)).low
-        highest = enclosing.over(Bounds(*[Decimal(numerator + 1)] * 2), _power_of_two(length)).high
-        reached = enclosing.times(Bounds(lowest, highest), sums[-1])
+        scale = Decimal(1 << length)
+        uniform = enclosing.over(
+            Bounds(Decimal(numerator), Decimal(numerator + 1)), Bounds(scale, scale)
+        )
+        reached = enclosing.times(uniform, sums[-1])
         index = bisect_right(sums, reached.low, key=lambda partial: partial.high)
         if index < len(sums) and reached.high <= sums[index].low:
             return index
@@ -229,12 +231,6 @@ def _precisions(digits: int) -> Iterator[Enclosing]:
     while True:
         yield Enclosing(digits)
         digits *= 2
-
-
-def _power_of_two(exponent: int) -> Bounds:
-    """Return a power of two, exactly."""
-    power = Decimal(1 << exponent)
-    return Bounds(power, power)
 
 
 def _context(digits: int, rounding: str) -> Context:

@@ -32,9 +32,9 @@ __all__ = [
     "Levels",
     "TukeyPlan",
     "check_passes",
-    "choose_depth",
     "choose_point",
     "depth_levels",
+    "depth_sums",
     "distance_to_unsafety",
     "pass_probability",
     "shell_point",
@@ -251,28 +251,23 @@ def check_passes(distance: int, plan: TukeyPlan, source: RandomBits) -> bool:
     return exact_choice(lambda e: [pass_probability(distance, plan, e), ONE], source) == 0
 
 
-def choose_depth(
-    volumes: Sequence[int], plan: TukeyPlan, source: RandomBits, *, start_digits: int = START_DIGITS
-) -> int:
-    """Draw a depth i >= t with weight (V[i] - V[i+1]) * exp(depth_rate * i).
+def depth_sums(volumes: Sequence[int], plan: TukeyPlan, enclosing: Enclosing) -> list[Bounds]:
+    """Enclose the partial sums of the weights of the depths t, t+1, ..., m.
 
     Privacy
     -------
-    This is the law of the depth of a point drawn by the exponential mechanism, whose score is the
-    depth and whose domain is the region of depth at least t.
+    Depth i has weight (V[i] - V[i+1]) * exp(depth_rate * (i - t)): the law of the depth of a point
+    that is drawn by the exponential mechanism, whose score is the depth and whose domain is
+    the region of depth at least t.
     """
-
-    def cumulative(enclosing: Enclosing) -> list[Bounds]:
-        growth = enclosing.exp(plan.depth_rate)
-        power, total, sums = ONE, ZERO, []
-        for i in range(plan.depth, plan.n_models + 1):
-            if count := volumes[i] - volumes[i + 1]:
-                total = enclosing.plus(total, enclosing.times(enclosing.integer(count), power))
-            sums.append(total)
-            power = enclosing.times(power, growth)
-        return sums
-
-    return plan.depth + exact_choice(cumulative, source, start_digits=start_digits)
+    growth = enclosing.exp(plan.depth_rate)
+    power, total, sums = ONE, ZERO, []
+    for i in range(plan.depth, plan.n_models + 1):
+        if count := volumes[i] - volumes[i + 1]:
+            total = enclosing.plus(total, enclosing.times(enclosing.integer(count), power))
+        sums.append(total)
+        power = enclosing.times(power, growth)
+    return sums
 
 
 def choose_point(levels: Levels, plan: TukeyPlan, source: RandomBits) -> tuple[int, ...]:
@@ -282,7 +277,7 @@ def choose_point(levels: Levels, plan: TukeyPlan, source: RandomBits) -> tuple[i
     -------
     (epsilon_choice, delta)-DP on safe inputs only: it must not be called unless the check passed.
     """
-    depth = choose_depth(levels.volumes, plan, source)
+    depth = plan.depth + exact_choice(lambda e: depth_sums(levels.volumes, plan, e), source)
     rank = draw_below(levels.volumes[depth] - levels.volumes[depth + 1], source)
     return shell_point(levels.box(depth), levels.box(depth + 1), rank)
 
