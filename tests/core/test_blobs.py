@@ -62,7 +62,7 @@ def test_what_came_back_goes_on(kind):
 
 
 @kinds
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_changed_bytes_are_refused(kind, data):
     blob = bytearray(BLOBS[kind])

@@ -13,7 +13,7 @@ from . import oracle
 from .oracle import Map
 from .tables import numbers, tables, taus, thetas, ways
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=100, deadline=None)
 
 
 def core_gradient(row_map, x, y, theta, tau, **way):

@@ -12,7 +12,7 @@ from . import oracle
 from .oracle import Map
 from .tables import DTYPES, LAYOUTS, tables, ways
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=100, deadline=None)
 
 
 def core_gram(row_map, x, y, **way):

@@ -13,7 +13,7 @@ from dpfit.exceptions import ParameterError
 from . import oracle
 from .tables import tables, ways
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=100, deadline=None)
 
 EXPONENTS = st.sampled_from([-1022, -1021, -30, -3, 0, 3, 30, 1022, 1023])
 EDGES = st.floats(-1e6, 1e6) | st.sampled_from([-1e300, 0.0, 1e300])

@@ -13,7 +13,7 @@ from .oracle import BOUND, ONE, Map
 from .stored import stored_rows
 from .tables import tables, ways
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=100, deadline=None)
 
 
 def fill(row_map, x, y, **options):

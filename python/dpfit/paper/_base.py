@@ -9,9 +9,10 @@ from typing import Any, Self, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dpfit._parameters import Budget, budget, entropy, integer, one_of
+from dpfit._validate import validate
 from dpfit.accounting import Event, Neighbors, PrivacyRecord
 from dpfit.release import Publisher
 
@@ -57,7 +58,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
             if self.n_jobs is not None:
                 integer("n_jobs", self.n_jobs, 1, 1024)
             spend = budget(self.epsilon, self.delta, self.mu)
-            X, y = validate_data(self, X, y, y_numeric=True, ensure_all_finite=False)
+            X, y = validate(self, X, y, y_numeric=True, ensure_all_finite=False)
             source = entropy(self.random_state)
             publisher = Publisher(source, cast(Neighbors, neighbors), n_jobs=self.n_jobs)
             events, notes = self._fit(X, y, spend, publisher)
@@ -98,7 +99,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         """Return the rows to predict for."""
         check_is_fitted(self)
         finite = not self.__sklearn_tags__().input_tags.allow_nan
-        rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
+        rows = validate(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
         return cast(Floats, rows)
 
 
