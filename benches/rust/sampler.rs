@@ -14,25 +14,25 @@ fn sampler(criterion: &mut Criterion) {
     for exponent in [-2, 0, 20, 40, 62, 100] {
         let scales = Scales::Same { sigma: Sigma::new(2f64.powi(exponent)).unwrap(), len: LEN };
         group.bench_function(format!("sigma=2^{exponent}"), |bencher| {
-            bencher.iter(|| rounded_gaussian(&mut entropy, scales, None));
+            bencher.iter(|| rounded_gaussian(&mut entropy, scales, None, &mut || false));
         });
     }
     let sigmas: Vec<Sigma> =
         (0..LEN).map(|i| Sigma::new(2f64.powi(20) * (1.0 + i as f64)).unwrap()).collect();
     group.bench_function("one sigma per entry", |bencher| {
-        bencher.iter(|| rounded_gaussian(&mut entropy, Scales::Each(&sigmas), None));
+        bencher.iter(|| rounded_gaussian(&mut entropy, Scales::Each(&sigmas), None, &mut || false));
     });
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let scales = Scales::Same { sigma: Sigma::new(2f64.powi(20)).unwrap(), len: LEN };
     group.bench_function("sigma=2^20, two threads", |bencher| {
-        bencher.iter(|| rounded_gaussian(&mut entropy, scales, Some(&pool)));
+        bencher.iter(|| rounded_gaussian(&mut entropy, scales, Some(&pool), &mut || false));
     });
     group.finish();
     // The price of a release that holds one number: the key, the cipher's set-up and its first block.
     let mut system = Entropy::system();
     let single = Scales::Same { sigma: Sigma::new(1.0).unwrap(), len: 1 };
     criterion.bench_function("one entry, key from the system", |bencher| {
-        bencher.iter(|| rounded_gaussian(&mut system, single, None));
+        bencher.iter(|| rounded_gaussian(&mut system, single, None, &mut || false));
     });
 }
 

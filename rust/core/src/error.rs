@@ -47,8 +47,8 @@ pub enum Error {
     /// The operating system gave no randomness; nothing was released.
     #[error("the operating system's random source failed; nothing was released")]
     Entropy,
-    /// The row store's file could not be made, grown or mapped.
-    #[error("the row store's file: {0}")]
+    /// Memory or a file for the row store could not be had.
+    #[error("no room for the rows: {0}")]
     Io(std::io::ErrorKind),
     /// The caller asked to stop.
     #[error("interrupted")]

@@ -48,7 +48,7 @@ const CELLS_7_5: &[f64] = &[
 
 fn draws(entropy: &mut Entropy, sigma: f64, len: usize) -> Vec<i128> {
     let sigma = Sigma::new(sigma).unwrap();
-    rounded_gaussian(entropy, Scales::Same { sigma, len }, None).unwrap()
+    rounded_gaussian(entropy, Scales::Same { sigma, len }, None, &mut || false).unwrap()
 }
 
 /// The chi-square statistic of `sample` over the cells `… -2, -1, 0, 1, 2 …` and the two tails.
@@ -267,11 +267,12 @@ fn the_thread_count_changes_nothing() {
     let same = Scales::Same { sigma: Sigma::new(1e6).unwrap(), len: sigmas.len() };
     for scales in [Scales::Each(&sigmas), same] {
         assert_eq!(scales.len(), sigmas.len());
-        let alone = rounded_gaussian(&mut Entropy::insecure_seed(7), scales, None).unwrap();
+        let alone = rounded_gaussian(&mut Entropy::insecure_seed(7), scales, None, &mut || false).unwrap();
         assert_eq!(alone.len(), sigmas.len());
         for threads in [1, 2, 4] {
             let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let pooled = rounded_gaussian(&mut Entropy::insecure_seed(7), scales, Some(&pool)).unwrap();
+            let pooled =
+                rounded_gaussian(&mut Entropy::insecure_seed(7), scales, Some(&pool), &mut || false).unwrap();
             assert!(pooled == alone, "{threads} threads");
         }
     }
@@ -282,7 +283,8 @@ fn one_scale_for_all_is_the_same_scale_for_each() {
     let sigma = Sigma::new(12.34).unwrap();
     let same = Scales::Same { sigma, len: 9000 };
     let sigmas = vec![sigma; 9000];
-    let release = |scales| rounded_gaussian(&mut Entropy::insecure_seed(8), scales, None).unwrap();
+    let release =
+        |scales| rounded_gaussian(&mut Entropy::insecure_seed(8), scales, None, &mut || false).unwrap();
     assert!(release(same) == release(Scales::Each(&sigmas)));
 }
 
@@ -290,6 +292,6 @@ fn one_scale_for_all_is_the_same_scale_for_each() {
 fn nothing_is_a_release_of_no_entries() {
     for scales in [Scales::Same { sigma: Sigma::LARGEST, len: 0 }, Scales::Each(&[])] {
         assert!(scales.is_empty());
-        assert!(rounded_gaussian(&mut Entropy::system(), scales, None).unwrap().is_empty());
+        assert!(rounded_gaussian(&mut Entropy::system(), scales, None, &mut || false).unwrap().is_empty());
     }
 }

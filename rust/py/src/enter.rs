@@ -7,7 +7,7 @@ use dpfit_core::kernel::Path;
 use dpfit_core::threads::{Execution, Stop};
 use pyo3::prelude::*;
 
-use crate::error::raise;
+use crate::error::{integer, raise};
 
 /// How often Python is asked whether Ctrl-C was pressed.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -38,7 +38,8 @@ pub(crate) fn without_python<T: Send>(
 }
 
 /// How the caller wants it run.
-pub(crate) fn execution(n_jobs: Option<usize>, portable: bool) -> PyResult<Execution> {
+pub(crate) fn execution(n_jobs: Option<i128>, portable: bool) -> PyResult<Execution> {
+    let n_jobs = n_jobs.map(|n_jobs| integer("n_jobs", n_jobs, "from 1 to 1024")).transpose()?;
     let path = if portable { Path::portable() } else { Path::detect() };
     Execution::new(n_jobs, path).map_err(|error| raise(&error))
 }

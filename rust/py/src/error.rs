@@ -24,6 +24,12 @@ pub(crate) fn raise(error: &Error) -> PyErr {
     })
 }
 
+/// A number of Python's as one of Rust's, or the exception that says what is allowed.
+pub(crate) fn integer<T: TryFrom<i128>>(name: &'static str, value: i128, allowed: &str) -> PyResult<T> {
+    T::try_from(value)
+        .map_err(|_| raise(&Error::Parameter { name, allowed: allowed.into(), got: value.to_string() }))
+}
+
 /// The exception for a word that is not one of those allowed.
 pub(crate) fn choice(name: &'static str, allowed: &str, got: &str) -> PyErr {
     raise(&Error::Parameter { name, allowed: allowed.into(), got: format!("{got:?}") })

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::enter::{execution, without_python};
-use crate::error::raise;
+use crate::error::{integer, raise};
 
 /// Where noise comes from: see `_native.pyi`.
 #[pyclass(frozen, module = "dpfit._native")]
@@ -23,8 +23,9 @@ impl Entropy {
     }
 
     #[staticmethod]
-    fn insecure_seed(seed: u64) -> Self {
-        Self(Mutex::new(core::Entropy::insecure_seed(seed)))
+    fn insecure_seed(seed: i128) -> PyResult<Self> {
+        let seed = integer("seed", seed, "from 0 to 2**64 - 1")?;
+        Ok(Self(Mutex::new(core::Entropy::insecure_seed(seed))))
     }
 
     #[getter]
@@ -39,9 +40,20 @@ impl Entropy {
 pub(crate) fn rounded_gaussian(
     py: Python<'_>,
     sigma: &Bound<'_, PyAny>,
+    size: i128,
+    entropy: &Bound<'_, Entropy>,
+    n_jobs: Option<i128>,
+) -> PyResult<Vec<i128>> {
+    let size = integer("size", size, "not negative, and not more than memory holds")?;
+    draws(py, sigma, size, entropy, n_jobs)
+}
+
+fn draws(
+    py: Python<'_>,
+    sigma: &Bound<'_, PyAny>,
     size: usize,
     entropy: &Bound<'_, Entropy>,
-    n_jobs: Option<usize>,
+    n_jobs: Option<i128>,
 ) -> PyResult<Vec<i128>> {
     let sigmas = sigmas(sigma, size)?;
     let scales = match &sigmas[..] {
@@ -53,7 +65,7 @@ pub(crate) fn rounded_gaussian(
         PyRuntimeError::new_err("the source of noise is in use by another thread; give each thread its own")
     })?;
     let entropy = &mut *entropy;
-    without_python(py, |_| core::rounded_gaussian(entropy, scales, execution.pool()))
+    without_python(py, |stop| core::rounded_gaussian(entropy, scales, execution.pool(), stop))
 }
 
 /// One σ, or `size` of them.
@@ -78,9 +90,9 @@ pub(crate) fn noisy(
     exact: &[i128],
     sigma: &Bound<'_, PyAny>,
     entropy: &Bound<'_, Entropy>,
-    n_jobs: Option<usize>,
+    n_jobs: Option<i128>,
 ) -> PyResult<Vec<f64>> {
-    let noise = rounded_gaussian(py, sigma, exact.len(), entropy, n_jobs)?;
+    let noise = draws(py, sigma, exact.len(), entropy, n_jobs)?;
     // Sums and noise are below 2^126 by construction, so their sum cannot leave 128 bits; if it ever did, a
     // saturated sum is still a function of the noisy one.
     Ok(exact.iter().zip(noise).map(|(exact, noise)| exact.saturating_add(noise) as f64).collect())

@@ -12,7 +12,7 @@ use pyo3::types::PyBytes;
 
 use crate::convert::Arrays;
 use crate::enter::{execution, without_python};
-use crate::error::{choice, raise};
+use crate::error::{choice, integer, raise};
 use crate::row_map::RowMap;
 use crate::statistics::{Gradient, Gram};
 
@@ -52,7 +52,7 @@ impl Rows {
         y: &Bound<'_, PyUntypedArray>,
         gram: Option<&Bound<'_, Gram>>,
         missing: &str,
-        n_jobs: Option<usize>,
+        n_jobs: Option<i128>,
         portable: bool,
     ) -> PyResult<()> {
         let (source, missing) = (Arrays::new(x, y)?, self::missing(missing)?);
@@ -69,10 +69,11 @@ impl Rows {
         &self,
         py: Python<'_>,
         theta: PyReadonlyArray1<'_, f64>,
-        tau: i32,
-        n_jobs: Option<usize>,
+        tau: i128,
+        n_jobs: Option<i128>,
         portable: bool,
     ) -> PyResult<Gradient> {
+        let tau = integer("tau", tau, "from 1 to 1048576 units")?;
         let panel = &*self.0.try_read().map_err(in_use)?;
         let unit = panel.map().target().unit();
         let theta = Theta::new(&theta.as_array().to_vec(), unit).map_err(|error| raise(&error))?;

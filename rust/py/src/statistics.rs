@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 
 use crate::convert::Arrays;
 use crate::enter::{execution, without_python};
-use crate::error::raise;
+use crate::error::{integer, raise};
 use crate::noise::{Entropy, noisy};
 use crate::row_map::RowMap;
 
@@ -61,7 +61,7 @@ macro_rules! statistic {
                 py: Python<'py>,
                 sigma: &Bound<'_, PyAny>,
                 entropy: &Bound<'_, Entropy>,
-                n_jobs: Option<usize>,
+                n_jobs: Option<i128>,
             ) -> PyResult<Bound<'py, numpy::PyArray1<f64>>> {
                 let noisy = noisy(py, self.0.exact(), sigma, entropy, n_jobs)?;
                 Ok(numpy::PyArray1::from_vec(py, noisy))
@@ -114,7 +114,7 @@ statistic!(Gram {
         x: &Bound<'_, PyUntypedArray>,
         y: &Bound<'_, PyUntypedArray>,
         missing: &str,
-        n_jobs: Option<usize>,
+        n_jobs: Option<i128>,
         portable: bool,
     ) -> PyResult<()> {
         let (source, missing) = (Arrays::new(x, y)?, crate::rows::missing(missing)?);
@@ -141,7 +141,7 @@ statistic!(ExampleGradient {
         theta: numpy::PyReadonlyArray1<'_, f64>,
         bound: f64,
         missing: &str,
-        n_jobs: Option<usize>,
+        n_jobs: Option<i128>,
         portable: bool,
     ) -> PyResult<Self> {
         let (source, missing) = (Arrays::new(x, y)?, crate::rows::missing(missing)?);
@@ -159,12 +159,15 @@ statistic!(ExampleGradient {
 #[pymethods]
 impl Bins {
     #[staticmethod]
-    fn powers(least: i32, most: i32) -> PyResult<Self> {
+    fn powers(least: i128, most: i128) -> PyResult<Self> {
+        let allowed = "ordered and from -1022 to 1023";
+        let (least, most) = (integer("exponents", least, allowed)?, integer("exponents", most, allowed)?);
         core::Bins::powers(least, most).map(Self).map_err(|error| raise(&error))
     }
 
     #[staticmethod]
-    fn equal(low: f64, high: f64, count: usize) -> PyResult<Self> {
+    fn equal(low: f64, high: f64, count: i128) -> PyResult<Self> {
+        let count = integer("bins", count, "from 1 to 1048576")?;
         core::Bins::equal(low, high, count).map(Self).map_err(|error| raise(&error))
     }
 
@@ -202,7 +205,7 @@ statistic!(Histogram {
         x: &Bound<'_, PyUntypedArray>,
         y: &Bound<'_, PyUntypedArray>,
         missing: &str,
-        n_jobs: Option<usize>,
+        n_jobs: Option<i128>,
         portable: bool,
     ) -> PyResult<()> {
         let (source, missing) = (Arrays::new(x, y)?, crate::rows::missing(missing)?);

@@ -43,7 +43,8 @@ use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::threads::Stop;
 use bits::{Bits, ChaChaWords, Words};
 use entropy::Key;
 use round::Scale;
@@ -54,6 +55,9 @@ pub use sigma::{Sigma, sigma_for};
 /// Entries that share one `ChaCha20` stream. Part of what a seed means: another value gives other seeded
 /// results.
 const CHUNK: usize = 4096;
+
+/// Chunks between two looks at whether to stop.
+const WAVE: usize = 256;
 
 /// The standard deviations of a vector of noise.
 #[derive(Debug, Clone, Copy)]
@@ -100,24 +104,30 @@ impl Scales<'_> {
 ///
 /// # Errors
 ///
-/// [`Error::Entropy`](crate::error::Error::Entropy) if the operating system gives no randomness; then nothing
-/// was drawn.
+/// [`Error::Entropy`] if the operating system gives no randomness, [`Error::Interrupted`] if `stop` asks for it; then
+/// nothing was released.
 pub fn rounded_gaussian(
     entropy: &mut Entropy,
     scales: Scales<'_>,
     pool: Option<&ThreadPool>,
+    stop: Stop<'_>,
 ) -> Result<Vec<i128>> {
     let key = entropy.release_key()?;
     let mut noise = vec![0; scales.len()];
-    match pool {
-        Some(pool) if noise.len() > CHUNK => pool.install(|| {
-            noise.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
-                fill_chunk(&key, scales, index, chunk);
-            });
-        }),
-        _ => {
-            for (index, chunk) in noise.chunks_mut(CHUNK).enumerate() {
-                fill_chunk(&key, scales, index, chunk);
+    for (wave, first) in noise.chunks_mut(WAVE * CHUNK).zip((0..).step_by(WAVE)) {
+        if stop() {
+            return Err(Error::Interrupted);
+        }
+        match pool {
+            Some(pool) if wave.len() > CHUNK => pool.install(|| {
+                wave.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
+                    fill_chunk(&key, scales, first + index, chunk);
+                });
+            }),
+            _ => {
+                for (index, chunk) in wave.chunks_mut(CHUNK).enumerate() {
+                    fill_chunk(&key, scales, first + index, chunk);
+                }
             }
         }
     }

@@ -13,6 +13,12 @@ use crate::threads::Execution;
 /// Values of a source between two looks at whether to stop.
 pub(crate) const WAVE_VALUES: usize = 1 << 24;
 
+/// Rows between two looks at whether to stop: products are added sixty-four in the time that a value is mapped.
+pub(crate) fn wave_rows(map: &RowMap, gram: bool) -> usize {
+    let products = if gram { map.features() * map.features() / 64 } else { 0 };
+    (WAVE_VALUES / (map.columns().len() + map.features() + products)).max(BLOCK_ROWS)
+}
+
 /// Rows that a thread takes at a time: as many as the Gram kernel adds up in 32 bits.
 const BLOCK_ROWS: usize = MOST_TILES * LANES;
 

@@ -8,11 +8,14 @@ use std::path::Path;
 use memmap2::{Mmap, MmapMut, UncheckedAdvice};
 
 use super::layout::Line;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The size of a large page. Fresh memory costs a page fault per page: with small ones, touching the store takes as
 /// long as mapping the rows into it.
 const LARGE_PAGE: usize = 2 << 20;
+
+/// No machine has this much, and sums of sizes below it do not overflow.
+const MOST_BYTES: usize = 1 << 60;
 
 /// Tiles that are filled one after the other, and then perhaps moved to a file.
 #[derive(Debug)]
@@ -25,7 +28,8 @@ pub(crate) enum Segment {
 impl Segment {
     /// Room for `lines` lines, all zero; the pages are touched only when they are written.
     pub(crate) fn new(lines: usize) -> Result<Self> {
-        let bytes = lines * size_of::<Line>();
+        let bytes = lines.checked_mul(size_of::<Line>()).filter(|&bytes| bytes < MOST_BYTES);
+        let bytes = bytes.ok_or(Error::TooManyRows)?;
         if bytes < LARGE_PAGE {
             return Ok(Self::Memory(MmapMut::map_anon(bytes)?, 0..bytes));
         }
@@ -64,6 +68,16 @@ impl Segment {
         // SAFETY: the file has no name and this is its only handle, so nobody can change or shorten it.
         let map = unsafe { Mmap::map(&file)? };
         *self = Self::File(map);
+        Ok(())
+    }
+
+    /// Bring the lines back into memory, where they can be written.
+    pub(crate) fn recall(&mut self) -> Result<()> {
+        if let Self::File(map) = self {
+            let mut memory = Self::new(map.len() / size_of::<Line>())?;
+            memory.lines_mut().copy_from_slice(self.lines());
+            *self = memory;
+        }
         Ok(())
     }
 

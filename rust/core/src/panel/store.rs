@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use bytemuck::Zeroable;
 
-use super::batch::{Batch, WAVE_VALUES};
-use super::layout::{LANES, Layout, Line, feature_mut, target_lane, targets_mut};
+use super::batch::{Batch, wave_rows};
+use super::layout::{BITS, LANES, Layout, Line, feature_mut, target_lane, targets_mut};
 use super::segment::Segment;
 use super::theta::Theta;
 use crate::error::{Error, Result, parameter};
@@ -83,7 +83,7 @@ impl Panel {
         self.map.check_columns(source.columns())?;
         let (segments, filled) = (self.segments.len(), self.filled);
         let mut added = gram.as_ref().map(|_| Gram::new(&self.map));
-        let wave = WAVE_VALUES / source.columns();
+        let wave = wave_rows(&self.map, gram.is_some());
         let result = waves(source.rows(), wave, stop, |rows| {
             let (mut start, end) = (rows.start, rows.end);
             while start < end {
@@ -97,16 +97,23 @@ impl Panel {
             _ => Ok(()),
         });
         if result.is_err() {
-            self.truncate(segments, filled);
+            self.truncate(segments, filled)?;
         }
         result
     }
 
     /// Go back to a state in which the store had `segments` segments, the last with `filled` rows.
-    fn truncate(&mut self, segments: usize, filled: usize) {
+    fn truncate(&mut self, segments: usize, filled: usize) -> Result<()> {
         self.segments.truncate(segments);
         self.filled = filled;
         if let Some(last) = self.segments.last_mut() {
+            // It may have been filled up and moved to a file since. If it cannot be had back, nothing is left: fewer
+            // rows than there were, never rows of a batch that failed.
+            if let Err(error) = last.recall() {
+                self.segments.clear();
+                self.filled = 0;
+                return Err(error);
+            }
             let lines = last.lines_mut();
             let whole = lines.len().min(filled.div_ceil(LANES) * self.layout.lines());
             lines[whole..].fill(Line::zeroed());
@@ -117,6 +124,7 @@ impl Panel {
                 }
             }
         }
+        Ok(())
     }
 
     /// Map as many rows from `start` as the last segment, or a new one, has room for.
@@ -136,7 +144,8 @@ impl Panel {
                 last.spill(directory)?;
             }
             let tiles = self.new_tiles(source.rows() - start);
-            self.segments.push(Segment::new(tiles * self.layout.lines())?);
+            let lines = tiles.checked_mul(self.layout.lines()).ok_or(Error::TooManyRows)?;
+            self.segments.push(Segment::new(lines)?);
             (self.filled, capacity) = (0, tiles * LANES);
         }
         let lane = self.filled % LANES;
@@ -258,11 +267,28 @@ impl Panel {
         if !body.is_empty() {
             let mut segment = Segment::new(body.len() / size_of::<Line>())?;
             bytemuck::cast_slice_mut(segment.lines_mut()).copy_from_slice(body);
+            if !segment
+                .lines()
+                .chunks_exact(panel.layout.lines())
+                .all(|tile| within_bound(tile, panel.layout))
+            {
+                return Err(Error::Blob { kind: "rows", reason: "a row is longer than its bound" });
+            }
             panel.segments.push(segment);
             panel.filled = body.len() / panel.layout.bytes() * LANES;
         }
         Ok(panel)
     }
+}
+
+/// Whether every row of a tile satisfies Σq² ≤ 2^30 and has targets in range: what comes from outside is checked.
+fn within_bound(tile: &[Line], layout: Layout) -> bool {
+    let row = |lane: usize| {
+        let square = |index| i64::from(super::layout::feature(tile, index)[lane]).pow(2);
+        (0..layout.features()).map(square).sum::<i64>() <= 1 << (2 * BITS)
+    };
+    let target = |&target: &i32| target.unsigned_abs() <= 1 << 30;
+    (0..LANES).all(row) && super::layout::targets(tile, layout).iter().all(target)
 }
 
 /// Copy one row of a tile into a lane of another, or zeros.

@@ -37,10 +37,13 @@ impl Theta {
     /// Round `theta`, whose product with a row of norm one is in the same units as `unit`.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if an entry is NaN or infinite.
+    /// [`Error::Parameter`] if an entry is NaN or infinite, or the unit out of range.
     pub fn new(theta: &[f64], unit: f64) -> Result<Self> {
         if theta.iter().any(|value| !value.is_finite()) {
             return Err(parameter("theta", "finite", "NaN or infinity"));
+        }
+        if !(1e-100..=1e100).contains(&unit) {
+            return Err(parameter("unit", "between 1e-100 and 1e100", unit));
         }
         // Entries beyond any use are cut first, so that squaring them cannot overflow.
         let mut scaled: Vec<f64> = theta.iter().map(|value| (value / unit).clamp(-1e60, 1e60)).collect();

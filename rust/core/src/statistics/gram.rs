@@ -2,7 +2,7 @@
 
 use super::blob::{Reader, Writer, add};
 use crate::error::{Error, Result};
-use crate::panel::batch::{Batch, WAVE_VALUES};
+use crate::panel::batch::{Batch, wave_rows};
 use crate::panel::layout::MOST_FEATURES;
 use crate::rowmap::{Missing, RowMap};
 use crate::source::Source;
@@ -81,8 +81,7 @@ impl Gram {
         map.check_columns(source.columns())?;
         let mut added = Self::new(map);
         let batch = Batch { map, source, missing, execution };
-        let wave = WAVE_VALUES / source.columns();
-        waves(source.rows(), wave, stop, |rows| batch.fill(rows, None, Some(&mut added)))?;
+        waves(source.rows(), wave_rows(map, true), stop, |rows| batch.fill(rows, None, Some(&mut added)))?;
         self.merge(&added)
     }
 

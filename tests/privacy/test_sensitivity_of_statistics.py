@@ -1,0 +1,226 @@
+"""One row more, one row less, one row changed: how far exact statistics move.
+
+36,000 neighbouring pairs of small tables, compared in integers, and 1,200 pairs of fits, compared
+round by round under the same transcript.
+"""
+
+import functools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dpfit.release
+from dpfit import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, _native
+from dpfit.release import Publisher
+
+from .neighbours import ROWS, ordinary, target, thetas, with_row
+from .transcript import GRAM, fitted, isometric, replayed
+
+CASES = 1200
+GRAM_ONE, EXAMPLE_ONE = 2**30, 2**24
+BINS = [_native.Bins.powers(-30, 30), _native.Bins.equal(-1.0, 1.0, 8)]
+
+
+def integer_statistics(X, y, row_map, theta, tau, example):
+    """Return every statistic as Python's integers."""
+    rows, gram = _native.Rows(row_map), _native.Gram(row_map)
+    rows.extend(X, y, gram, n_jobs=1)
+    width = X.shape[1]
+    counts = _native.Histogram([BINS[i % 2] for i in range(width + 1)])
+    counts.extend(X, y, n_jobs=1)
+    part = theta[: width + example["constant"]]
+    examples = _native.ExampleGradient.of(X, y, part, example["bound"], n_jobs=1)
+    return {
+        "gram": gram.insecure_exact(),
+        "eigenvalue": [gram.insecure_smallest_eigenvalue()],
+        "gradient": rows.gradient(theta[: row_map.features], tau, n_jobs=1).insecure_exact(),
+        "examples": examples.insecure_exact(),
+        "histogram": counts.insecure_exact(),
+    }
+
+
+def squares(first, second, features):
+    """Return the squared distance of every statistic; X'X in the Frobenius norm."""
+    found = {}
+    for name, values in first.items():
+        weights = [1] * len(values)
+        if name == "gram":
+            places = zip(*np.triu_indices(features), strict=True)
+            weights = [1 if i == j else 2 for i, j in places]
+        moved = zip(weights, values, second[name], strict=True)
+        found[name] = sum(weight * (a - b) ** 2 for weight, a, b in moved)
+    return found
+
+
+def claims(relation, features, columns, tau):
+    """Return the squares of the sensitivities, of DESIGN.md section 3 in the core's units."""
+    replace = relation == "replace"
+    plain = _native.RowMap([(0.0, 1.0, math.inf, 1.0, ())] * features, unit=1.0)
+    eigenvalue = Fraction(_native.Gram(plain).eigenvalue_sensitivity)
+    return {
+        "gram": (2 if replace else 1) * GRAM_ONE**2,
+        "eigenvalue": eigenvalue**2,
+        "gradient": (2**15 * tau * (2 if replace else 1)) ** 2,
+        "examples": (EXAMPLE_ONE * (2 if replace else 1)) ** 2,
+        "histogram": (2 if replace else 1) * (columns + 1),
+    }
+
+
+def within(first, second, relation, features, columns, tau):
+    """Whether no statistic moved further than is claimed; and how far, of what is claimed."""
+    moved = squares(first, second, features)
+    allowed = claims(relation, features, columns, tau)
+    return {name: float(moved[name] / Fraction(allowed[name])) for name in moved}, all(
+        moved[name] <= allowed[name] for name in moved
+    )
+
+
+def case(rng, kind):
+    """Draw a table, two rows that may be added to it, and everything public."""
+    columns = int(rng.integers(1, 5))
+    bound = float(10.0 ** rng.choice([0.0, 0.0, rng.uniform(-6, 6), 40.0]))
+    intercept = None if rng.random() < 0.5 else 0.5
+    tau = int(rng.choice([1, 2**18, 2**20, rng.integers(1, 2**20)]))
+    size = float(10.0 ** rng.choice([0.0, rng.uniform(-6, 6)]))
+    row_map = _native.RowMap(
+        [(0.0, 1.0, math.inf, 1.0 / bound, ())] * columns,
+        unit=size / tau,
+        norm=str(rng.choice(["clip", "clip", "weight"])),
+        intercept=intercept,
+    )
+    base = np.empty((0, columns))
+    theta = rng.normal(size=columns)
+    for _ in range(rng.integers(0, 6)):
+        make = ROWS[rng.integers(len(ROWS))]
+        base = np.vstack([base, make(rng, base, theta, bound)])
+    theta = thetas(rng, base, columns + 1)
+    row = kind(rng, base, theta[:columns], bound)
+    # The other row: opposite, or of any kind.
+    other = -row if rng.random() < 0.4 else ROWS[rng.integers(len(ROWS))](
+        rng, base, theta[:columns], bound
+    )
+    targets = [target(rng, part, theta[:columns], size) for part in (*base, row, other)]
+    example = {"bound": size, "constant": intercept is not None}
+    return base, np.array(targets), (row, other), row_map, theta, tau, example
+
+
+def pairs(rng, kind):
+    """Yield (relation, statistics, statistics, public numbers): two pairs of one, one of the other.
+
+    The row stands at any place.
+    """
+    base, targets, (row, other), row_map, theta, tau, example = case(rng, kind)
+    place = rng.integers(len(base) + 1)
+    y = targets[:-2]
+    tables = [
+        (base, y),
+        with_row(base, y, place, row, targets[-2]),
+        with_row(base, y, place, other, targets[-1]),
+    ]
+    less, more, changed = (
+        integer_statistics(*table, row_map, theta, tau, example) for table in tables
+    )
+    public = (row_map.features, base.shape[1], tau)
+    yield "add_remove", less, more, public
+    yield "add_remove", less, changed, public
+    yield "replace", more, changed, public
+
+
+@pytest.mark.parametrize("kind", ROWS, ids=lambda kind: kind.__name__)
+def test_integers_of_neighbours_differ_by_at_most_the_sensitivity(kind):
+    for seed in range(CASES):
+        rng = np.random.default_rng([ROWS.index(kind), seed])
+        for relation, first, second, public in pairs(rng, kind):
+            ratios, fine = within(first, second, relation, *public)
+            assert fine, (kind.__name__, seed, relation, ratios)
+
+
+def test_the_sensitivities_are_attained():
+    """So that they are neither larger than need be nor too large for the checks to see a fault."""
+    most = {}
+    for kind in ROWS:
+        for seed in range(100):
+            rng = np.random.default_rng([ROWS.index(kind), seed])
+            for relation, first, second, public in pairs(rng, kind):
+                for name, ratio in within(first, second, relation, *public)[0].items():
+                    most[relation, name] = max(most.get((relation, name), 0.0), ratio)
+    assert len(most) == 10
+    assert min(most.values()) > 0.98, most
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_noise_is_drawn_for_these_sensitivities(relation, monkeypatch):
+    asked = []
+
+    def sigma(sensitivity, mu):
+        asked.append(sensitivity)
+        return original(sensitivity, mu)
+
+    original = dpfit.release._sigma
+    monkeypatch.setattr(dpfit.release, "_sigma", sigma)
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(7, 3)), rng.normal(size=7)
+    row_map = _native.RowMap([(0.0, 1.0, math.inf, 1.0, ())] * 3, unit=2.0**-12)
+    rows, gram = _native.Rows(row_map), _native.Gram(row_map)
+    rows.extend(X, y, gram)
+    publisher = Publisher(_native.Entropy(), relation)
+    publisher.gram(gram, 0.7, 1.0)
+    publisher.smallest_eigenvalue(gram, 0.7, 1.0)
+    publisher.gradient(rows.gradient(np.zeros(3), 1000), 1000, 0.7, 1.0, 2.0**-12)
+    publisher.example_gradient(_native.ExampleGradient.of(X, y, np.zeros(3), 0.1), 0.7, 0.1)
+    publisher.count(7, 0.7)
+    allowed = claims(relation, 3, 3, 1000)
+    for name, value in zip(("gram", "eigenvalue", "gradient", "examples"), asked, strict=False):
+        square = Fraction(value) ** 2
+        assert allowed[name] <= square <= allowed[name] * (1 + Fraction(1, 2**50))
+    assert asked[4:] == [1.0]
+
+
+ESTIMATORS = {
+    "boosted": functools.partial(BoostedAdaSSP, mu=1.0, n_rounds=3),
+    "boosted, bounds": functools.partial(
+        BoostedAdaSSP, mu=1.0, n_rounds=3, x_bound=0.01, tau=30.0, fit_intercept=True
+    ),
+    "adassp": functools.partial(AdaSSP, mu=1.0, x_bound=7.0, y_bound=0.1, fit_intercept=True),
+    "descent": functools.partial(DPGradientDescent, mu=1.0, n_rounds=3, clip_norm=0.2),
+    "descent, constant": functools.partial(
+        DPGradientDescent, mu=1.0, n_rounds=3, clip_norm=5.0, fit_intercept=True
+    ),
+    "mean": functools.partial(BoostedMean, mu=1.0, n_rounds=3, tau=2.0),
+}
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_fits_of_neighbours_differ_by_at_most_what_the_record_claims(name, relation):
+    """Given what was released before: the same rounds are walked through with either table."""
+    estimator = ESTIMATORS[name](neighbors=relation, n_jobs=1)
+    most = 0.0
+    for seed in range(100):
+        rng = np.random.default_rng([seed, len(name)])
+        columns = int(rng.integers(1, 4))
+        theta = rng.normal(size=columns)
+        base = np.array([ordinary(rng, (), theta, 1.0) for _ in range(rng.integers(1, 6))])
+        y = np.array([target(rng, row, theta, 1.0) for row in base])
+        row, other = (ROWS[rng.integers(len(ROWS))](rng, base, theta, 1.0) for _ in range(2))
+        if rng.random() < 0.5:
+            other = -row
+        place = rng.integers(len(base) + 1)
+        first = with_row(base, y, place, row, target(rng, row, theta, 1.0))
+        second = (base, y)
+        if relation == "replace":
+            second = with_row(base, y, place, other, target(rng, other, theta, 1.0))
+        transcript = fitted(estimator, *first)
+        with replayed(transcript) as again:
+            estimator.fit(*second)
+        claimed = {event.statistic: event.sensitivity for event in estimator.privacy_.events}
+        for a, b in zip(transcript, again, strict=True):
+            moved = a.exact - b.exact
+            if a.statistic == GRAM:
+                moved = moved * isometric(columns + bool(estimator.get_params()["fit_intercept"]))
+            ratio = float(np.linalg.norm(moved)) / claimed[a.statistic]
+            assert ratio <= 1.0 + 1e-12, (seed, a.statistic)
+            most = max(most, ratio)
+    assert most > 0.9
