@@ -28,6 +28,7 @@ $(VENV)/built: $(BIN)/maturin $(RUST_SOURCES)
 
 demo: $(VENV)/built
 	$(BIN)/python examples/exact_core.py
+	$(BIN)/python examples/paper_estimators.py
 
 test: $(VENV)/built $(VENV)/tools
 	cargo test --quiet

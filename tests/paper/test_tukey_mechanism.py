@@ -16,7 +16,7 @@ from functools import cache
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpfit.accounting import GDPAccountant
@@ -549,6 +549,7 @@ def test_releases_have_the_exact_law_of_the_whole():
     st.fractions(-200, 200, max_denominator=10**30),
     st.sampled_from([1, 3, 20, 50]),
 )
+@example(integer=10**400 + 1, exponent=Fraction(1), digits=20)
 def test_enclosures_hold_the_exact_number(integer, exponent, digits):
     enclosing = Enclosing(digits)
     with mp.workdps(500):

@@ -134,7 +134,7 @@ def depth_levels(rows: NDArray[np.int64], grid_size: int) -> Levels:
 def distance_to_unsafety(
     volumes: Sequence[int], plan: TukeyPlan, *, start_digits: int = START_DIGITS
 ) -> int:
-    """Return how many models can be replaced, at least, before the choice becomes unsafe.
+    """Return how many models must be replaced, at least, to make the choice unsafe.
 
     With V[i] the volumes, t the least depth and g = exp(depth_rate), k replacements leave the
     choice safe if ::
@@ -193,7 +193,7 @@ def smallest_threshold(noise_rate: Fraction, delta: float) -> int:
     noise_rate : Fraction
         Positive.
     delta : float
-        From 0 to 0.5, both excluded and included.
+        More than 0, at most 0.5.
 
     Returns
     -------
