@@ -6,21 +6,39 @@ from typing import Any
 
 from sklearn.utils.validation import validate_data
 
-from dpfit.exceptions import ParameterError
+from dpfit.exceptions import NotFiniteError, ParameterError
 
 __all__ = ["validate"]
 
-# What scikit-learn's message contains, and what is said instead: its own shows values or counts.
-_MESSAGES = (
-    ("could not convert string to float", "X and y must hold numbers, got text"),
-    ("Complex data not supported", "Complex data not supported"),
-    ("inconsistent numbers of samples", "X and y must have the same number of rows"),
+# What a message of scikit-learn contains, and what is said instead. Its own may show values, or the
+# number of rows, which is not public.
+_MESSAGES: tuple[tuple[str, type[ValueError], str], ...] = (
+    ("could not convert string to float", ParameterError, "X and y must hold numbers, got text"),
+    ("y should be a 1d array", ParameterError, "y should be a 1d array: one number for each row"),
+    ("Complex data not supported", ParameterError, "Complex data not supported"),
+    ("numbers of samples", ParameterError, "X and y must have the same number of rows"),
+    ("contains NaN", NotFiniteError, "X or y contains NaN or infinity"),
+    ("contains infinity", NotFiniteError, "X or y contains NaN or infinity"),
+    (
+        "0 sample(s)",
+        ParameterError,
+        "Found array with 0 sample(s) while a minimum of 1 is required.",
+    ),
+    (
+        "0 feature(s)",
+        ParameterError,
+        "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.",
+    ),
     (
         "Expected 2D array",
+        ParameterError,
         "Expected 2D array, got an array of another number of dimensions. Reshape your data with "
         "array.reshape(-1, 1) if it is one column, or array.reshape(1, -1) if it is one row.",
     ),
 )
+# Messages about columns, which are public.
+_PUBLIC = ("features, but", "feature names", "requires y to be passed")
+_OTHER = "X must be a table of numbers and y a number for each of its rows"
 
 
 def validate(estimator: Any, *arrays: Any, **options: Any) -> Any:
@@ -28,13 +46,16 @@ def validate(estimator: Any, *arrays: Any, **options: Any) -> Any:
 
     Privacy
     -------
-    An error about types and shapes names neither a value nor the number of rows.
+    An error names neither a value nor the number of rows, and carries no other error that does.
     """
     try:
         return validate_data(estimator, *arrays, **options)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         text = str(error)
-        for part, message in _MESSAGES:
-            if part in text:
-                raise ParameterError(message) from None
-        raise
+    # Raised out here, so that the first error is not attached to it.
+    if any(part in text for part in _PUBLIC):
+        raise ParameterError(text)
+    for part, kind, message in _MESSAGES:
+        if part in text:
+            raise kind(message)
+    raise ParameterError(_OTHER)

@@ -98,8 +98,10 @@ def case(rng, kind):
     theta = thetas(rng, base, columns + 1)
     row = kind(rng, base, theta[:columns], bound)
     # The other row: opposite, or of any kind.
-    other = -row if rng.random() < 0.4 else ROWS[rng.integers(len(ROWS))](
-        rng, base, theta[:columns], bound
+    other = (
+        -row
+        if rng.random() < 0.4
+        else ROWS[rng.integers(len(ROWS))](rng, base, theta[:columns], bound)
     )
     targets = [target(rng, part, theta[:columns], size) for part in (*base, row, other)]
     example = {"bound": size, "constant": intercept is not None}

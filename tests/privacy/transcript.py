@@ -116,7 +116,7 @@ def replayed(transcript):
     found = []
 
     def wrapped(name, method):
-        statistic, exact, numbers = METHODS[name]
+        statistic, exact, _ = METHODS[name]
 
         def release(self, *arguments):
             method(self, *arguments)  # for its event

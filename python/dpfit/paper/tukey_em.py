@@ -102,10 +102,15 @@ class TukeyEM(LinearModel):
         n_models = integer("n_models", self.n_models, 1, 1_000_000)
         if spend.epsilon is None or spend.delta is None:
             raise ParameterError("TukeyEM needs epsilon and delta")
+        with np.errstate(all="ignore"):
+            X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         if not (np.isfinite(X).all() and np.isfinite(y).all()):
             raise NotFiniteError("the rows hold NaN or infinite values; drop or replace them")
         source = publisher.random()
-        parts = np.random.default_rng(source.getrandbits(128)).integers(n_models, size=len(y))
+        # Independent of each other and of the rows; that some parts are likelier by 2^-54 costs
+        # nothing.
+        words = source.getrandbits(64 * len(y)).to_bytes(8 * len(y), "little")
+        parts = np.frombuffer(words, dtype="<u8") % n_models
         models = _least_squares(X, y, parts, n_models, bool(self.fit_intercept))
         release = release_tukey_point(models, spend.epsilon, spend.delta, _GRID, source=source)
         notes: tuple[str, ...] = ()
@@ -132,10 +137,9 @@ def _least_squares(X: Array, y: Array, parts: Array, n_models: int, fit_intercep
     models = np.zeros((n_models, X.shape[1] + fit_intercept))
     for index in range(n_models):
         rows = order[ends[index] : ends[index + 1]]
-        design = np.asarray(X[rows], dtype=np.float64)
+        design, target = X[rows], y[rows]
         if fit_intercept:
             design = np.column_stack([design, np.ones(len(rows))])
-        target = np.asarray(y[rows], dtype=np.float64)
         if len(rows):
             try:
                 with np.errstate(all="ignore"):

@@ -28,7 +28,7 @@ pub enum Error {
         got: usize,
     },
     /// A row holds NaN or an infinity and the caller asked for an error.
-    #[error("the rows hold NaN or infinite values; drop or replace them, or pass missing=\"drop\"")]
+    #[error("the rows hold NaN or infinite values; drop or replace them")]
     NotFinite,
     /// A sum left the range of its integer type.
     #[error("too many rows for one statistic")]

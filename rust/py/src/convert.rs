@@ -167,7 +167,9 @@ impl Arrays {
     pub(crate) fn new(x: &Bound<'_, PyUntypedArray>, y: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
         let (x, y) = (View::new(x, "X", 2)?, View::new(y, "y", 1)?);
         if x.rows != y.rows {
-            return Err(raise(&Error::Shape { what: "values in y", expected: x.rows, got: y.rows }));
+            // The numbers themselves are not public.
+            let (allowed, got) = ("as long as X has rows".into(), "another length".into());
+            return Err(raise(&Error::Parameter { name: "y", allowed, got }));
         }
         Ok(Self { x, y })
     }

@@ -13,24 +13,28 @@ use crate::error::{integer, raise};
 /// Where noise comes from: see `_native.pyi`.
 #[pyclass(frozen, module = "dpfit._native")]
 #[derive(Debug)]
-pub(crate) struct Entropy(Mutex<core::Entropy>);
+pub(crate) struct Entropy {
+    source: Mutex<core::Entropy>,
+    // Beside the lock: to ask must neither wait for a release nor depend on how one ended.
+    insecure: bool,
+}
 
 #[pymethods]
 impl Entropy {
     #[new]
     fn new() -> Self {
-        Self(Mutex::new(core::Entropy::system()))
+        Self { source: Mutex::new(core::Entropy::system()), insecure: false }
     }
 
     #[staticmethod]
     fn insecure_seed(seed: i128) -> PyResult<Self> {
         let seed = integer("seed", seed, "from 0 to 2**64 - 1")?;
-        Ok(Self(Mutex::new(core::Entropy::insecure_seed(seed))))
+        Ok(Self { source: Mutex::new(core::Entropy::insecure_seed(seed)), insecure: true })
     }
 
     #[getter]
     fn is_insecure(&self) -> bool {
-        self.0.lock().is_ok_and(|entropy| entropy.is_insecure())
+        self.insecure
     }
 }
 
@@ -61,7 +65,7 @@ fn draws(
         sigmas => Scales::Each(sigmas),
     };
     let execution = execution(n_jobs, false)?;
-    let mut entropy = entropy.get().0.try_lock().map_err(|_| {
+    let mut entropy = entropy.get().source.try_lock().map_err(|_| {
         PyRuntimeError::new_err("the source of noise is in use by another thread; give each thread its own")
     })?;
     let entropy = &mut *entropy;

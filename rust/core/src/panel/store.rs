@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use bytemuck::Zeroable;
 
 use super::batch::{Batch, wave_rows};
-use super::layout::{BITS, LANES, Layout, Line, feature_mut, target_lane, targets_mut};
+use super::layout::{BITS, LANES, LARGEST, Layout, Line, feature_mut, target_lane, targets_mut};
 use super::segment::Segment;
 use super::theta::Theta;
 use crate::error::{Error, Result, parameter};
@@ -284,8 +284,10 @@ impl Panel {
 /// Whether every row of a tile satisfies Σq² ≤ 2^30 and has targets in range: what comes from outside is checked.
 fn within_bound(tile: &[Line], layout: Layout) -> bool {
     let row = |lane: usize| {
-        let square = |index| i64::from(super::layout::feature(tile, index)[lane]).pow(2);
-        (0..layout.features()).map(square).sum::<i64>() <= 1 << (2 * BITS)
+        let mut values =
+            (0..layout.features()).map(|index| i64::from(super::layout::feature(tile, index)[lane]));
+        values.clone().all(|value| value.abs() <= LARGEST.into())
+            && values.by_ref().map(|value| value * value).sum::<i64>() <= 1 << (2 * BITS)
     };
     let target = |&target: &i32| target.unsigned_abs() <= 1 << 30;
     (0..LANES).all(row) && super::layout::targets(tile, layout).iter().all(target)

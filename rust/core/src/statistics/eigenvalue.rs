@@ -20,23 +20,17 @@ impl Gram {
     /// returned differs from λ by at most e = [`Gram::eigenvalue_error`], so it has sensitivity 2^30 + 2e
     /// ([`Gram::eigenvalue_sensitivity`]).
     ///
-    /// The error. Let C be X'X − t·I in doubles. If Cholesky's algorithm runs to its end, C + E is positive
-    /// semidefinite; if it stops, C + E is not positive definite, for an E with ‖E‖ ≤ d·γ·trace, γ = (d + 2)·2^−53
+    /// The error. Let C be X'X − t·I in doubles. If Cholesky's algorithm meets positive pivots only, C + E is
+    /// positive semidefinite; if it meets another, C + E is not positive definite, for an E with ‖E‖ ≤ d·γ·trace, γ = (d + 2)·2^−53
     /// up to lower-order terms (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, theorems 10.3 and 10.7,
     /// for any order of summation); four times that allows for those terms and for rounding the sums to doubles. The
-    /// trace is below 2^56 here,
-    /// or nothing is computed; that is what the minimum in λ is for. Bisection on t adds its last width.
+    /// trace is below 2^56, or λ is zero whatever comes out: that is what the minimum in it is for. Bisection on t adds
+    /// its last width.
     pub fn smallest_eigenvalue(&self) -> i128 {
-        let diagonal: Vec<i128> = self.diagonal().collect();
-        let Some(room) = diagonal
-            .iter()
-            .try_fold(0i128, |sum, &entry| sum.checked_add(entry))
-            .and_then(|trace| MOST_TRACE.checked_sub(trace))
-            .filter(|&room| room > 0)
-        else {
-            return 0;
-        };
-        let (mut low, mut high) = (0, diagonal.into_iter().min().unwrap_or(0));
+        let trace = self.diagonal().try_fold(0i128, i128::checked_add);
+        let room = trace.and_then(|trace| MOST_TRACE.checked_sub(trace)).unwrap_or(0).max(0);
+        // Always the same number of steps, each of the same length: how long it takes tells nothing.
+        let (mut low, mut high) = (0, MOST_TRACE);
         let doubles = self.to_doubles();
         let mut factor = doubles.clone();
         while high - low > WIDTH {
@@ -80,12 +74,14 @@ impl Gram {
     }
 }
 
-/// Factor a symmetric matrix in place, given its lower triangle; false if a pivot is not positive.
+/// Factor a symmetric matrix in place, given its lower triangle; false if a pivot is not positive. It goes on then, with
+/// another pivot, so that it always takes as long.
 ///
 /// Written out because a library of dense linear algebra takes minutes to build and sums in an order of its own; this
 /// one gives the same bits everywhere.
 #[inline(always)]
 fn cholesky(matrix: &mut [f64], d: usize) -> bool {
+    let mut positive = true;
     for i in 0..d {
         let (done, rest) = matrix.split_at_mut(i * d);
         let row = &mut rest[..d];
@@ -93,12 +89,10 @@ fn cholesky(matrix: &mut [f64], d: usize) -> bool {
             row[j] = (row[j] - dot(&row[..j], &other[..j])) / other[j];
         }
         let pivot = row[i] - dot(&row[..i], &row[..i]);
-        if pivot.is_nan() || pivot <= 0.0 {
-            return false;
-        }
-        row[i] = pivot.sqrt();
+        positive &= pivot > 0.0;
+        row[i] = if pivot > 0.0 { pivot.sqrt() } else { 1.0 };
     }
-    true
+    positive
 }
 
 #[inline(always)]
