@@ -19,7 +19,7 @@ use std::arch::x86_64::{
     _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd,
 };
 
-use super::{MOST_TILES, RESIDUAL_LOW_BITS, Residuals, Split, gram_stride};
+use super::{LOT_LINES, MOST_TILES, Parts, RESIDUAL_LOW_BITS, Residuals, Split, gram_stride};
 use crate::panel::layout::{LANES, Layout, Line};
 use crate::panel::theta::{LOW_BITS, Theta};
 use crate::source::{Rows, STRIP};
@@ -27,8 +27,6 @@ use crate::source::{Rows, STRIP};
 /// How far ahead of the residuals lines are fetched: 8 KiB. Half as much or twice as much is slower, and without it a
 /// pass over rows in memory takes a third longer.
 const LINES_AHEAD: usize = 128;
-/// Lines on the right of the Gram product at a time: 64 lines of 32 tiles are 128 KiB.
-const LOT_LINES: usize = 64;
 const RESIDUAL_SHIFT: i32 = RESIDUAL_LOW_BITS as i32;
 
 pub(super) fn run<R>(body: impl FnOnce() -> R) -> R {
@@ -266,10 +264,12 @@ fn gram_avx2(group: &[Line], layout: Layout, split: &mut Split, sums: &mut [i64]
     // The lines on the right of the product are taken in lots that stay in the second-level cache.
     for lot in (0..lines).step_by(LOT_LINES) {
         let end = lines.min(lot + LOT_LINES);
+        let tiles = split.gather(group, layout, lot..end);
         for i in 0..end {
             split_avx2(group, layout, i, split);
             for j in i.max(lot)..end {
-                pairs_avx2(group, layout, split, (i, j), sums);
+                let right = &split.right[(j - lot) * tiles..][..tiles];
+                pairs_avx2(&split.tiles[..tiles], right, layout, (i, j), sums);
             }
         }
     }
@@ -277,13 +277,13 @@ fn gram_avx2(group: &[Line], layout: Layout, split: &mut Split, sums: &mut [i64]
 
 /// The four products of two features by two: line `i`, split, with line `j`.
 #[target_feature(enable = "avx2")]
-fn pairs_avx2(group: &[Line], layout: Layout, split: &Split, (i, j): (usize, usize), sums: &mut [i64]) {
+fn pairs_avx2(left: &[Parts], right: &[Line], layout: Layout, (i, j): (usize, usize), sums: &mut [i64]) {
     let mut high = [_mm256_setzero_si256(); 4];
     let mut low = [_mm256_setzero_si256(); 4];
-    for (tile, parts) in group.chunks_exact(layout.lines()).zip(&split.tiles) {
-        let right = halves(&tile[j]);
-        let left_high = [load(&parts[0]), load(&parts[1])];
-        let left_low = [load(&parts[2]), load(&parts[3])];
+    for (parts, line) in left.iter().zip(right) {
+        let right = halves(line);
+        let left_high = [load(&parts.0[0]), load(&parts.0[1])];
+        let left_low = [load(&parts.0[2]), load(&parts.0[3])];
         for p in 0..4 {
             let (a, b) = (p / 2, right[p % 2]);
             high[p] = _mm256_add_epi32(high[p], _mm256_madd_epi16(left_high[a], b));
@@ -310,7 +310,7 @@ fn pairs_avx2(group: &[Line], layout: Layout, split: &Split, (i, j): (usize, usi
 fn split_avx2(group: &[Line], layout: Layout, line: usize, split: &mut Split) {
     let mask = _mm256_set1_epi16(255);
     for (tile, parts) in group.chunks_exact(layout.lines()).zip(&mut split.tiles) {
-        let place: *mut __m256i = parts.as_mut_ptr().cast();
+        let place: *mut __m256i = parts.0.as_mut_ptr().cast();
         for (i, column) in halves(&tile[line]).into_iter().enumerate() {
             // SAFETY: `parts` is four vectors, aligned to 64 bytes.
             unsafe {

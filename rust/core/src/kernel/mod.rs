@@ -153,16 +153,34 @@ impl Residuals {
     }
 }
 
-/// Two features of a group, split into halves for the Gram kernel: `q = high · 2^8 + low`.
-#[derive(Debug, Clone)]
+/// Lines on the right of the Gram product at a time: 64 lines of 32 tiles are 128 KiB.
+const LOT_LINES: usize = 64;
+
+/// Two features of a tile, split into halves: `q = high · 2^8 + low`, two high ones and two low ones.
+#[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
+struct Parts([[i16; LANES]; 4]);
+
+/// The room of the Gram kernel: two features of a group on the left of the product, split, and a lot of lines on its
+/// right, each with its tiles side by side.
+#[derive(Debug, Clone)]
 pub(crate) struct Split {
-    tiles: [[[i16; LANES]; 4]; MOST_TILES],
+    tiles: [Parts; MOST_TILES],
+    right: Vec<Line>,
 }
 
 impl Split {
     pub(crate) fn new() -> Self {
-        Self { tiles: [[[0; LANES]; 4]; MOST_TILES] }
+        Self { tiles: [Parts([[0; LANES]; 4]); MOST_TILES], right: Vec::new() }
+    }
+
+    /// Put the tiles of every line in `lot` side by side; return how many there are.
+    fn gather(&mut self, group: &[Line], layout: Layout, lot: std::ops::Range<usize>) -> usize {
+        self.right.clear();
+        for line in lot {
+            self.right.extend(group.iter().skip(line).step_by(layout.lines()));
+        }
+        group.len() / layout.lines()
     }
 }
 

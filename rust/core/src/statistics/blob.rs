@@ -90,9 +90,9 @@ impl<'a> Reader<'a> {
 }
 
 /// Add integers of two statistics.
-pub(crate) fn add(a: &mut [i128], b: &[i128]) -> Result<()> {
+pub(crate) fn add(a: &mut [i128], b: impl Iterator<Item = i128> + Clone) -> Result<()> {
     // Checked before anything changes.
-    if a.iter().zip(b).any(|(a, b)| a.checked_add(*b).is_none()) {
+    if a.iter().zip(b.clone()).any(|(a, b)| a.checked_add(b).is_none()) {
         return Err(Error::TooManyRows);
     }
     a.iter_mut().zip(b).for_each(|(a, b)| *a += b);

@@ -100,8 +100,7 @@ impl ExampleGradient {
             };
             let cost = rows.len() * source.columns();
             let room = execution.fold(cost, rows.clone().step_by(BLOCK_ROWS), room, work, merge)?;
-            let sums: Vec<i128> = room.sums.into_iter().map(i128::from).collect();
-            add(&mut total.sums, &sums)
+            add(&mut total.sums, room.sums.into_iter().map(i128::from))
         })?;
         Ok(total)
     }
@@ -119,7 +118,7 @@ impl ExampleGradient {
         if (self.key, self.sums.len()) != (other.key, other.sums.len()) {
             return Err(Error::Mismatch("theta or the bound"));
         }
-        add(&mut self.sums, &other.sums)
+        add(&mut self.sums, other.sums.iter().copied())
     }
 
     /// As bytes.

@@ -43,9 +43,7 @@ impl Gradient {
 
     /// Add the kernel's sums.
     pub(crate) fn add(&mut self, sums: &[[i64; 4]]) -> Result<()> {
-        let sums: Vec<i128> =
-            sums.iter().map(|parts| parts.iter().map(|&part| i128::from(part)).sum()).collect();
-        add(&mut self.sums, &sums)
+        add(&mut self.sums, sums.iter().map(|parts| parts.iter().map(|&part| i128::from(part)).sum()))
     }
 
     /// Add another part of the same sum.
@@ -57,7 +55,7 @@ impl Gradient {
         if (self.key, self.sums.len()) != (other.key, other.sums.len()) {
             return Err(Error::Mismatch("row maps, theta or tau"));
         }
-        add(&mut self.sums, &other.sums)
+        add(&mut self.sums, other.sums.iter().copied())
     }
 
     /// As bytes.

@@ -59,10 +59,9 @@ impl Gram {
 
     /// Add the kernel's sums.
     pub(crate) fn add(&mut self, sums: &[i64], stride: usize) -> Result<()> {
-        let rows = sums.chunks_exact(stride).take(self.features).enumerate();
-        let upper: Vec<i128> =
-            rows.flat_map(|(i, row)| row[i..self.features].iter().map(|&sum| i128::from(sum))).collect();
-        add(&mut self.upper, &upper)
+        let d = self.features;
+        let rows = sums.chunks_exact(stride).take(d).enumerate();
+        add(&mut self.upper, rows.flat_map(|(i, row)| row[i..d].iter().map(|&sum| i128::from(sum))))
     }
 
     /// Add the products of a batch's rows without keeping the rows.
@@ -93,7 +92,7 @@ impl Gram {
         if (self.key, self.features) != (other.key, other.features) {
             return Err(Error::Mismatch("row maps"));
         }
-        add(&mut self.upper, &other.upper)
+        add(&mut self.upper, other.upper.iter().copied())
     }
 
     /// As bytes.

@@ -203,7 +203,7 @@ impl Histogram {
             total.iter_mut().zip(counts).for_each(|(total, count)| *total += i128::from(count));
             Ok(())
         })?;
-        add(&mut self.counts, &total)
+        add(&mut self.counts, total.into_iter())
     }
 
     /// Add another part of the same counts.
@@ -214,7 +214,7 @@ impl Histogram {
         if self.bins != other.bins {
             return Err(Error::Mismatch("bins"));
         }
-        add(&mut self.counts, &other.counts)
+        add(&mut self.counts, other.counts.iter().copied())
     }
 
     /// As bytes.
