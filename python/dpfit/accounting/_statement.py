@@ -72,7 +72,7 @@ def _promise(record: PrivacyRecord) -> list[str]:
             f"one with mean {_up(record.mu or 0.0)}, both with variance 1 (Gaussian differential "
             "privacy)."
         ]
-    factor = math.exp(record.epsilon)
+    factor = math.exp(min(record.epsilon, 700.0))
     shown = _up(factor, 3) if factor < _LARGEST_SHOWN_FACTOR else f"e^{_up(record.epsilon)}"
     further = f", and a further {_up(record.delta)} (delta)" if record.delta > 0.0 else ""
     sentences = [

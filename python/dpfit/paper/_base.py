@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dpfit._parameters import Budget, budget, entropy, integer, one_of
+from dpfit._parameters import Budget, budget, entropy, integer, one_of, switch
 from dpfit._validate import validate
 from dpfit.accounting import Event, Neighbors, PrivacyRecord
 from dpfit.release import Publisher
@@ -20,6 +20,9 @@ __all__ = ["Floats", "LinearModel", "PrivateRegressor"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Array: TypeAlias = npt.NDArray[Any]
+
+
+_SWITCHES = {"clip_predictions", "fit_intercept", "verbose"}
 
 
 class PrivateRegressor(RegressorMixin, BaseEstimator):
@@ -57,6 +60,8 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
             neighbors = one_of("neighbors", self.neighbors, ("add_remove", "replace"))
             if self.n_jobs is not None:
                 integer("n_jobs", self.n_jobs, 1, 1024)
+            for name in _SWITCHES & self.get_params().keys():
+                switch(name, getattr(self, name))
             spend = budget(self.epsilon, self.delta, self.mu)
             X, y = validate(self, X, y, y_numeric=True, ensure_all_finite=False)
             source = entropy(self.random_state)
@@ -124,11 +129,15 @@ class LinearModel(PrivateRegressor):
         """
         rows = self._rows(X)
         bound = self._prediction_bound()
-        predictions: Floats = rows @ self.coef_
-        if bound is not None:
-            norms = np.linalg.norm(rows, axis=1)
-            predictions = predictions * np.minimum(1.0, bound / np.maximum(norms, 1e-300))
-        return predictions + self.intercept_
+        if bound is None:
+            unclipped: Floats = rows @ self.coef_ + self.intercept_
+            return unclipped
+        # Divided by their largest entries first: squares of these cannot overflow.
+        sizes = np.maximum(np.abs(rows).max(axis=1), 1e-300)
+        directions = rows / sizes[:, None]
+        sizes = np.minimum(sizes, bound / np.maximum(np.linalg.norm(directions, axis=1), 1e-300))
+        predictions: Floats = directions @ self.coef_ * sizes + self.intercept_
+        return predictions
 
     def _prediction_bound(self) -> float | None:
         """Return the norm to which rows are clipped; None for not at all."""

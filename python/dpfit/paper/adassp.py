@@ -35,9 +35,10 @@ class _SufficientStatistics(LinearModel):
     fit_intercept: bool
     clip_predictions: bool
     verbose: bool
+    x_bound_: float
 
     def _prediction_bound(self) -> float | None:
-        return self.x_bound if self.clip_predictions else None
+        return self.x_bound_ if self.clip_predictions else None
 
     def _boost(
         self,
@@ -51,7 +52,7 @@ class _SufficientStatistics(LinearModel):
         schedule: LearningRate,
         averaging: float,
     ) -> tuple[tuple[Event, ...], tuple[str, ...]]:
-        x_bound = real("x_bound", self.x_bound, 0.0, 1e50)
+        x_bound = real("x_bound", self.x_bound, 1e-50, 1e50)
         ridge = cast(Ridge, one_of("ridge", self.ridge, ("adassp", "literal")))
         ratio = shares("split", self.split, 3)
         mu_gram, mu_rounds, mu_eigenvalue = split(spend.mu, ratio)
@@ -85,6 +86,7 @@ class _SufficientStatistics(LinearModel):
         theta = total / averaged
         self._set_coefficients(theta, intercept, bound)
         self.n_rounds_ = n_rounds
+        self.x_bound_ = x_bound
         return publisher.events, ()
 
     def _set_coefficients(self, theta: Floats, intercept: float | None, bound: float) -> None:
@@ -142,6 +144,8 @@ class BoostedAdaSSP(_SufficientStatistics):
         The guarantee and the releases that it rests on.
     n_rounds_ : int
         Rounds that were run.
+    x_bound_ : float
+        The norm to which rows were clipped.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -154,8 +158,7 @@ class BoostedAdaSSP(_SufficientStatistics):
     -----
     Every fit spends its budget: in cross-validation and grid searches the budgets add up.
 
-    Privacy
-    -------
+    *Privacy.*
     The fit is mu-GDP: X'X, its smallest eigenvalue and X'g of every round are released with
     Gaussian noise on exact integers, and their mu compose to the budget.
 
@@ -219,7 +222,7 @@ class BoostedAdaSSP(_SufficientStatistics):
             y,
             spend,
             publisher,
-            tau=real("tau", self.tau, 0.0, 1e50),
+            tau=real("tau", self.tau, 1e-50, 1e50),
             n_rounds=integer("n_rounds", self.n_rounds, 1, 1_000_000),
             schedule=cast(LearningRate, one_of("learning_rate", self.learning_rate, schedules)),
             averaging=share("averaging", self.averaging),
@@ -263,8 +266,9 @@ class AdaSSP(_SufficientStatistics):
     --------
     BoostedAdaSSP : Many rounds, for when bounds are not known.
 
-    Privacy
-    -------
+    Notes
+    -----
+    *Privacy.*
     As :class:`BoostedAdaSSP`, with one round.
 
     Examples
@@ -312,7 +316,7 @@ class AdaSSP(_SufficientStatistics):
     def _fit(
         self, X: Array, y: Array, spend: Budget, publisher: Publisher
     ) -> tuple[tuple[Event, ...], tuple[str, ...]]:
-        y_bound = real("y_bound", self.y_bound, 0.0, 1e50)
+        y_bound = real("y_bound", self.y_bound, 1e-50, 1e50)
         return self._boost(
             X,
             y,

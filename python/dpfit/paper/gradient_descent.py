@@ -66,8 +66,9 @@ class DPGradientDescent(LinearModel):
     --------
     BoostedAdaSSP : Rounds that also use X'X.
 
-    Privacy
-    -------
+    Notes
+    -----
+    *Privacy.*
     A row's clipped gradient is a vector of integers of norm at most 2**24 for every input; the sum
     is exact, and Gaussian noise makes each round (mu/sqrt(T))-GDP.
 
@@ -112,7 +113,7 @@ class DPGradientDescent(LinearModel):
     def _fit(
         self, X: Array, y: Array, spend: Budget, publisher: Publisher
     ) -> tuple[tuple[Event, ...], tuple[str, ...]]:
-        bound = real("clip_norm", self.clip_norm, 0.0, 1e50)
+        bound = real("clip_norm", self.clip_norm, 1e-50, 1e50)
         n_rounds = integer("n_rounds", self.n_rounds, 1, 1_000_000)
         schedules = ("constant", "1/t", "1/sqrt(t)")
         schedule = cast(LearningRate, one_of("learning_rate", self.learning_rate, schedules))

@@ -61,8 +61,9 @@ class BoostedMean(PrivateRegressor):
     --------
     dpfit.theory : The infinite-sample iteration and the bounds of the propositions.
 
-    Privacy
-    -------
+    Notes
+    -----
+    *Privacy.*
     The sum of n residuals clipped to tau has sensitivity tau (2 tau if a row is replaced); each
     round's release is (mu/sqrt(R))-GDP.
 
@@ -104,7 +105,7 @@ class BoostedMean(PrivateRegressor):
     def _fit(
         self, X: Array, y: Array, spend: Budget, publisher: Publisher
     ) -> tuple[tuple[Event, ...], tuple[str, ...]]:
-        tau = real("tau", self.tau, 0.0, 1e50)
+        tau = real("tau", self.tau, 1e-50, 1e50)
         n_rounds = integer("n_rounds", self.n_rounds, 1, 1_000_000)
         unit = tau / _TAU_UNITS
         row_map = _native.RowMap([(0.0, 1.0, np.inf, 1.0, ())], unit=unit)

@@ -56,8 +56,9 @@ class TukeyEM(LinearModel):
     --------
     BoostedAdaSSP : Needs far fewer rows.
 
-    Privacy
-    -------
+    Notes
+    -----
+    *Privacy.*
     One row changes one of the `n_models` models; ``docs/privacy/tukey_em.md`` has the proof that
     the aggregate is (epsilon, delta)-DP in exact arithmetic.
 
