@@ -28,15 +28,16 @@ FLOORS = {
 def medians(*bodies: Callable[[], object]) -> list[float]:
     """Run the bodies in turn and return the median time of each, in milliseconds.
 
-    A run is as many calls as fill 20 ms, as in a fit of many rounds. BLAS threads spin after a
-    call and would slow what follows: wait until they sleep.
+    A run is as many calls as fill 50 ms after a first one that is not timed, as in a fit of many
+    rounds. BLAS threads spin after a call and would slow what follows: wait until they sleep.
     """
     times: list[list[float]] = [[] for _ in bodies]
     for _ in range(RUNS):
         for body, log in zip(bodies, times, strict=True):
             time.sleep(0.1)
+            body()
             calls, start = 0, time.perf_counter()
-            while calls == 0 or time.perf_counter() - start < 0.02:
+            while calls == 0 or time.perf_counter() - start < 0.05:
                 body()
                 calls += 1
             log.append(1e3 * (time.perf_counter() - start) / calls)
