@@ -80,26 +80,47 @@ impl Bins {
         self.len() == 0
     }
 
-    /// Count the values for which `keep` is not zero. Every value falls into exactly one bin.
-    fn count(&self, values: &Rows, keep: &Rows, counts: &mut [i64]) {
-        let kept = values.iter().zip(keep).filter(|(_, keep)| **keep != 0.0).map(|(&value, _)| value);
+    /// The bin of every value. Every number falls into exactly one bin.
+    #[inline(always)]
+    fn places(&self, values: &Rows) -> [u32; STRIP] {
+        let mut places = [0; STRIP];
         match *self {
             Self::Skip => {}
             Self::Powers { least, most } => {
-                let middle = i64::from(most - least + 1);
-                for value in kept {
+                let middle = most - least + 1;
+                for (place, value) in places.iter_mut().zip(values) {
                     // The exponent as the bits have it: exact, and small enough for subnormal numbers.
-                    let exponent = ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023;
-                    let step = i64::from(exponent.clamp(least - 1, most) - least + 1);
-                    counts[(if value < 0.0 { middle - step } else { middle + step }) as usize] += 1;
+                    let high = (value.to_bits() >> 32) as u32;
+                    let exponent = ((high >> 20) & 0x7ff) as i32 - 1023;
+                    let step = exponent.max(least - 1).min(most) - least + 1;
+                    *place = (if high >> 31 == 1 { middle - step } else { middle + step }) as u32;
                 }
             }
             Self::Equal { low, high, count } => {
                 let scale = count as f64 / (high - low);
-                for value in kept {
-                    let place = ((value - low) * scale).floor().clamp(-1.0, count as f64);
-                    counts[(place + 1.0) as usize] += 1;
+                for (place, value) in places.iter_mut().zip(values) {
+                    *place = non_negative(((value - low) * scale).floor() + 1.0, (count + 1) as f64);
                 }
+            }
+        }
+        places
+    }
+
+    /// Count the values for which `keep` is not zero, those of odd rows in the second half of `counts`.
+    ///
+    /// Two halves, because the next count of the same bin would have to wait for the one before.
+    #[inline(always)]
+    fn count(&self, values: &Rows, keep: Option<&Rows>, even: &mut [u32], odd: &mut [u32]) {
+        let places = self.places(values);
+        let (pairs, _) = places.as_chunks::<2>();
+        if let Some(keep) = keep {
+            for (&place, &keep) in places.iter().zip(keep) {
+                even[place as usize] += u32::from(keep != 0.0);
+            }
+        } else {
+            for &[first, second] in pairs {
+                even[first as usize] += 1;
+                odd[second as usize] += 1;
             }
         }
     }
@@ -113,6 +134,32 @@ impl Bins {
         for number in [kind, a.to_bits(), b.to_bits(), count] {
             hash.update(&number.to_le_bytes());
         }
+    }
+}
+
+/// A whole number between zero and `most`; numbers beyond, and NaN, become the nearest of them.
+#[inline(always)]
+#[allow(unsafe_code)]
+fn non_negative(value: f64, most: f64) -> u32 {
+    let value = if value < most { value } else { most };
+    let value = if value > 0.0 { value } else { 0.0 };
+    // SAFETY: not NaN, and between zero and the number of a column's bins.
+    unsafe { value.to_int_unchecked::<i32>() as u32 }
+}
+
+/// Count a strip of rows: the first half of `counts` and the second are added up later.
+#[inline(always)]
+fn count_strip(bins: &[Bins], input: &Input, counts: &mut [u32]) {
+    let whole = input.keep().iter().all(|&keep| keep != 0.0);
+    let keep = if whole { None } else { Some(input.keep()) };
+    let (mut even, mut odd) = counts.split_at_mut(counts.len() / 2);
+    for (bins, values) in bins.iter().zip(input.columns()) {
+        let (counted, rest) = even.split_at_mut(bins.len());
+        let (too, rest_too) = odd.split_at_mut(bins.len());
+        if !bins.is_empty() {
+            bins.count(values, keep, counted, too);
+        }
+        (even, odd) = (rest, rest_too);
     }
 }
 
@@ -176,31 +223,34 @@ impl Histogram {
             let (expected, got) = (self.bins.len(), source.columns());
             return Err(Error::Shape { what: "columns, with the target", expected, got });
         }
-        let mut total = vec![0; self.counts.len()];
+        let length = self.counts.len();
+        let mut total = vec![0; length];
         let bins = &self.bins;
-        let wave = WAVE_VALUES / source.columns();
+        // Few enough rows for counts of 32 bits.
+        let wave = (WAVE_VALUES / source.columns()).min(1 << 30);
         waves(source.rows(), wave, stop, |rows| {
-            let work = |(input, counts): &mut (Input, Vec<i64>), start: usize| {
+            let work = |(input, counts): &mut (Input, Vec<u32>), start: usize| {
                 let end = rows.end.min(start + BLOCK_ROWS);
                 for start in (start..end).step_by(STRIP) {
                     input.read(execution.path(), source, start, STRIP.min(end - start), missing)?;
-                    let mut rest = &mut counts[..];
-                    for (bins, values) in bins.iter().zip(input.columns()) {
-                        let (counts, tail) = rest.split_at_mut(bins.len());
-                        bins.count(values, input.keep(), counts);
-                        rest = tail;
-                    }
+                    execution.path().run(
+                        #[inline(always)]
+                        || count_strip(bins, input, counts),
+                    );
                 }
                 Ok(())
             };
-            let merge = |(_, a): &mut (Input, Vec<i64>), (_, b): (Input, Vec<i64>)| {
+            let merge = |(_, a): &mut (Input, Vec<u32>), (_, b): (Input, Vec<u32>)| {
                 a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
                 Ok(())
             };
-            let start = || (Input::new(), vec![0i64; total.len()]);
+            let start = || (Input::new(), vec![0u32; 2 * length]);
             let cost = rows.len() * source.columns();
             let (_, counts) = execution.fold(cost, rows.clone().step_by(BLOCK_ROWS), start, work, merge)?;
-            total.iter_mut().zip(counts).for_each(|(total, count)| *total += i128::from(count));
+            let (even, odd) = counts.split_at(length);
+            for (total, (even, odd)) in total.iter_mut().zip(even.iter().zip(odd)) {
+                *total += i128::from(*even) + i128::from(*odd);
+            }
             Ok(())
         })?;
         add(&mut self.counts, total.into_iter())
