@@ -31,11 +31,12 @@ __all__ = [
 class RowMap:
     """The public description of the map from a row of floats to a row of integers.
 
-    `columns` has, for every column of X, (centre, scale, winsor, gain, knots):
-    z = (x - centre) / scale, cut to +-winsor (`inf` for not at all), gives the features gain * z
-    and, for every knot k, gain * (|z - k| - |k|). `target` is (centre, scale) of y, whose values
-    are then integer multiples of `unit`. `intercept` is the share of the squared norm that a
-    constant feature gets, the last one.
+    `columns` has, for every column of X, (centre, scale, ramps). With z = (x - centre) / scale,
+    every ramp (low, high, gain) of the column gives one feature,
+    gain * (clamp(z, low, high) - clamp(0, low, high)). `low` may be `-inf` and `high` may be `inf`;
+    a column without ramps is not used. `target` is (centre, scale) of y, whose values are then
+    integer multiples of `unit`. `intercept` is the share of the squared norm that a constant
+    feature gets, the last one.
 
     A row of norm above one is scaled down to one: with `norm="clip"` x alone (the features within
     sqrt(1 - intercept), the constant being sqrt(intercept)), with `norm="weight"` x, the constant
@@ -48,7 +49,7 @@ class RowMap:
 
     def __new__(
         cls,
-        columns: Sequence[tuple[float, float, float, float, Sequence[float]]],
+        columns: Sequence[tuple[float, float, Sequence[tuple[float, float, float]]]],
         *,
         target: tuple[float, float] = ...,
         unit: float,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dpfit import _native
 
-from .oracle import Map
+from .oracle import PLAIN, Map
 
 MAP = Map.plain(4, intercept=0.1)
 BINS = [_native.Bins.powers(-3, 3), None, _native.Bins.equal(0.0, 1.0, 4), None, None]
@@ -110,8 +110,9 @@ def test_one_kind_is_not_another(kind):
         Map.plain(4, intercept=0.1, target=(0.0, 2.0)),
         Map.plain(5),
         Map.plain(3, intercept=0.1),
-        Map((*MAP.columns[:3], (0.0, 1.0, 9.0, 1.0, ())), intercept=0.1),
-        Map((*MAP.columns[:2], (0.0, 1.0, np.inf, 1.0, (0.5,))), intercept=0.1),
+        Map((*MAP.columns[:3], (0.0, 1.0, ((-np.inf, 9.0, 1.0),))), intercept=0.1),
+        Map((*MAP.columns[:3], (0.0, 1.0, ((-9.0, np.inf, 1.0),))), intercept=0.1),
+        Map((*MAP.columns[:2], (0.0, 1.0, 2 * PLAIN), (0.0, 1.0, ())), intercept=0.1),
     ],
 )
 def test_another_map_is_not_this_one(other):

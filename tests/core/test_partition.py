@@ -1,5 +1,6 @@
 """The same bits for any number of threads, chunks, order of rows, path and tree of merges."""
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -16,8 +17,9 @@ from .tables import tables, taus, thetas
 # Enough values for the core to use its threads: it leaves fewer than 200,000 to one.
 ROWS, WIDTH = 30_011, 6
 TAU = 2**17
+RAMPS = ((-2.5, 2.5, 0.6), (0.25, math.inf, 0.4), (-3.0, -0.5, 0.8))
 MAP = Map(
-    tuple((0.1 * j, 1.5, 2.5, 0.6, (-0.5, 0.25)[: j % 3]) for j in range(WIDTH)),
+    tuple((0.1 * j, 1.5, RAMPS[: 1 + j % 3]) for j in range(WIDTH)),
     target=(0.3, 2.0),
     norm="weight",
     intercept=0.2,

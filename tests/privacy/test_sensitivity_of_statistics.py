@@ -57,7 +57,7 @@ def squares(first, second, features):
 def claims(relation, features, columns, tau):
     """Return the squares of the sensitivities, of DESIGN.md section 3 in the core's units."""
     replace = relation == "replace"
-    plain = _native.RowMap([(0.0, 1.0, math.inf, 1.0, ())] * features, unit=1.0)
+    plain = _native.RowMap([(0.0, 1.0, [(-math.inf, math.inf, 1.0)])] * features, unit=1.0)
     eigenvalue = Fraction(_native.Gram(plain).eigenvalue_sensitivity)
     return {
         "gram": (2 if replace else 1) * GRAM_ONE**2,
@@ -85,7 +85,7 @@ def case(rng, kind):
     tau = int(rng.choice([1, 2**18, 2**20, rng.integers(1, 2**20)]))
     size = float(10.0 ** rng.choice([0.0, rng.uniform(-6, 6)]))
     row_map = _native.RowMap(
-        [(0.0, 1.0, math.inf, 1.0 / bound, ())] * columns,
+        [(0.0, 1.0, [(-math.inf, math.inf, 1.0 / bound)])] * columns,
         unit=size / tau,
         norm=str(rng.choice(["clip", "clip", "weight"])),
         intercept=intercept,
@@ -164,7 +164,7 @@ def test_noise_is_drawn_for_these_sensitivities(relation, monkeypatch):
     monkeypatch.setattr(dpfit.release, "_sigma", sigma)
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(7, 3)), rng.normal(size=7)
-    row_map = _native.RowMap([(0.0, 1.0, math.inf, 1.0, ())] * 3, unit=2.0**-12)
+    row_map = _native.RowMap([(0.0, 1.0, [(-math.inf, math.inf, 1.0)])] * 3, unit=2.0**-12)
     rows, gram = _native.Rows(row_map), _native.Gram(row_map)
     rows.extend(X, y, gram)
     publisher = Publisher(_native.Entropy(), relation)

@@ -13,8 +13,8 @@ const TAU: i32 = 1 << 16;
 
 fn map(columns: usize, norm: Norm, intercept: Option<f64>) -> RowMap {
     let column = |j: usize| {
-        let knots: &[f64] = if j.is_multiple_of(3) { &[-0.5, 0.25] } else { &[] };
-        Column::new(0.1 * j as f64, 1.5, 2.5, 0.6, knots).unwrap()
+        let ramps = [(-2.5, 2.5, 0.6), (0.25, f64::INFINITY, 0.4), (-3.0, -0.5, 0.8)];
+        Column::new(0.1 * j as f64, 1.5, &ramps[..=j % 3]).unwrap()
     };
     let target = Target::new(0.3, 2.0, 2f64.powi(-16)).unwrap();
     RowMap::new((0..columns).map(column).collect(), target, norm, intercept).unwrap()
