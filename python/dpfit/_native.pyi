@@ -16,6 +16,7 @@ _Missing: TypeAlias = Literal["error", "drop"]
 
 __all__ = [
     "Bins",
+    "Energy",
     "Entropy",
     "ExampleGradient",
     "Gradient",
@@ -89,6 +90,10 @@ class Rows:
         self, theta: _Floats, tau: int, *, n_jobs: int | None = ..., portable: bool = ...
     ) -> Gradient:
         """X'g with g = clip(y - X theta, +-tau), `tau` in units of the target, at most 2**20."""
+    def energy(
+        self, theta: _Floats, tau: int, *, n_jobs: int | None = ..., portable: bool = ...
+    ) -> Energy:
+        """Return the sum of g**2, with the integers g of `gradient`."""
     def to_bytes(self) -> bytes:
         """Return the rows, to move between trusted processes."""
     @staticmethod
@@ -165,6 +170,27 @@ class Gradient:
         self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
     ) -> _Floats:
         """Return the sums plus round(sigma * Z), one sigma for all entries or one for each."""
+
+@final
+class Energy:
+    """The sum of squared clipped residuals, in units of the target's unit, squared.
+
+    Privacy
+    -------
+    The sensitivity is tau**2 when a row is added or removed, and tau**2 when one is replaced.
+    """
+
+    def merge(self, other: Energy) -> None:
+        """Add another part of the same sum."""
+    def to_bytes(self) -> bytes:
+        """Return the exact sum, to move between trusted processes."""
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Energy:
+        """Read what `to_bytes` wrote; anything else is a `ValueError`."""
+    def insecure_exact(self) -> int:
+        """Return the exact sum: private, for tests."""
+    def release(self, sigma: float, entropy: Entropy) -> float:
+        """Return the sum plus round(sigma * Z)."""
 
 @final
 class ExampleGradient:

@@ -140,6 +140,13 @@ def gradient(q, targets, theta, unit, tau):
     return total
 
 
+def energy(q, targets, theta, unit, tau):
+    """Return the sum of g², g the clipped residuals."""
+    parts = (residuals(rows, y, theta, unit, tau) for rows, y in blocks(q, targets))
+    # At most 2^40 each, and a block has 2^20.
+    return sum(int((g * g).sum()) for g in parts)
+
+
 def power_counts(values, least, most):
     """Count values in signed powers of two, from the most negative to the most positive."""
     middle = most - least + 1
