@@ -23,7 +23,7 @@ def main() -> None:
 
     # 1. A public map: rows of norm above one are scaled down, values become 15-bit integers.
     bound = np.sqrt(D)
-    column = (0.0, 1.0, np.inf, 1.0 / bound, ())
+    column = (0.0, 1.0, [(-np.inf, np.inf, 1.0 / bound)])
     row_map = _native.RowMap([column] * D, unit=UNIT)
 
     # 2. Exact sums: the same bits for any order of rows, any number of threads, any partition.

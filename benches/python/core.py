@@ -55,7 +55,7 @@ def shape(n: int, d: int) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(n, d)), rng.normal(size=n)
     theta = rng.normal(size=d) / d
-    row_map = _native.RowMap([(0.0, 1.0, np.inf, 1.0, [])] * d, unit=2.0**-18)
+    row_map = _native.RowMap([(0.0, 1.0, [(-np.inf, np.inf, 1.0)])] * d, unit=2.0**-18)
     rows = _native.Rows(row_map)
     rows.extend(X, y)
 

@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--copy", action="store_true", help="copy X as well, to see it noticed")
     given = parser.parse_args()
 
-    row_map = _native.RowMap([(0.0, 1.0, np.inf, 1.0, [])] * given.columns, unit=2.0**-18)
+    row_map = _native.RowMap([(0.0, 1.0, [(-np.inf, np.inf, 1.0)])] * given.columns, unit=2.0**-18)
     # Start the threads, so that their stacks are not counted.
     accumulate(row_map, np.zeros((20_000, given.columns)), np.zeros(20_000))
     before = memory("VmRSS")

@@ -69,7 +69,9 @@ def main() -> None:
         order = np.random.default_rng(1).permutation(len(z))
         train, test = order[: int(0.8 * len(z))], order[int(0.8 * len(z)) :]
         d = Z.shape[1]
-        row_map = _native.RowMap([(0.0, 1.0, np.inf, 1.0, ())] * d, unit=UNIT, norm="weight")
+        row_map = _native.RowMap(
+            [(0.0, 1.0, [(-np.inf, np.inf, 1.0)])] * d, unit=UNIT, norm="weight"
+        )
         rows, gram = _native.Rows(row_map), _native.Gram(row_map)
         rows.extend(Z[train], z[train], gram)
         gradient = rows.gradient(np.zeros(d), TAU)

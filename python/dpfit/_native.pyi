@@ -16,6 +16,7 @@ _Missing: TypeAlias = Literal["error", "drop"]
 
 __all__ = [
     "Bins",
+    "Energy",
     "Entropy",
     "ExampleGradient",
     "Gradient",
@@ -31,11 +32,12 @@ __all__ = [
 class RowMap:
     """The public description of the map from a row of floats to a row of integers.
 
-    `columns` has, for every column of X, (centre, scale, winsor, gain, knots):
-    z = (x - centre) / scale, cut to +-winsor (`inf` for not at all), gives the features gain * z
-    and, for every knot k, gain * (|z - k| - |k|). `target` is (centre, scale) of y, whose values
-    are then integer multiples of `unit`. `intercept` is the share of the squared norm that a
-    constant feature gets, the last one.
+    `columns` has, for every column of X, (centre, scale, ramps). With z = (x - centre) / scale,
+    every ramp (low, high, gain) of the column gives one feature,
+    gain * (clamp(z, low, high) - clamp(0, low, high)). `low` may be `-inf` and `high` may be `inf`;
+    a column without ramps is not used. `target` is (centre, scale) of y, whose values are then
+    integer multiples of `unit`. `intercept` is the share of the squared norm that a constant
+    feature gets, the last one.
 
     A row of norm above one is scaled down to one: with `norm="clip"` x alone (the features within
     sqrt(1 - intercept), the constant being sqrt(intercept)), with `norm="weight"` x, the constant
@@ -48,7 +50,7 @@ class RowMap:
 
     def __new__(
         cls,
-        columns: Sequence[tuple[float, float, float, float, Sequence[float]]],
+        columns: Sequence[tuple[float, float, Sequence[tuple[float, float, float]]]],
         *,
         target: tuple[float, float] = ...,
         unit: float,
@@ -88,6 +90,10 @@ class Rows:
         self, theta: _Floats, tau: int, *, n_jobs: int | None = ..., portable: bool = ...
     ) -> Gradient:
         """X'g with g = clip(y - X theta, +-tau), `tau` in units of the target, at most 2**20."""
+    def energy(
+        self, theta: _Floats, tau: int, *, n_jobs: int | None = ..., portable: bool = ...
+    ) -> Energy:
+        """Return the sum of g**2, with the integers g of `gradient`."""
     def to_bytes(self) -> bytes:
         """Return the rows, to move between trusted processes."""
     @staticmethod
@@ -164,6 +170,27 @@ class Gradient:
         self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
     ) -> _Floats:
         """Return the sums plus round(sigma * Z), one sigma for all entries or one for each."""
+
+@final
+class Energy:
+    """The sum of squared clipped residuals, in units of the target's unit, squared.
+
+    Privacy
+    -------
+    The sensitivity is tau**2 when a row is added or removed, and tau**2 when one is replaced.
+    """
+
+    def merge(self, other: Energy) -> None:
+        """Add another part of the same sum."""
+    def to_bytes(self) -> bytes:
+        """Return the exact sum, to move between trusted processes."""
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Energy:
+        """Read what `to_bytes` wrote; anything else is a `ValueError`."""
+    def insecure_exact(self) -> int:
+        """Return the exact sum: private, for tests."""
+    def release(self, sigma: float, entropy: Entropy) -> float:
+        """Return the sum plus round(sigma * Z)."""
 
 @final
 class ExampleGradient:

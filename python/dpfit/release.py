@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from dpfit import _native
 from dpfit.accounting import Event, Neighbors, Release, gaussian_sigma
+from dpfit.accounting._rounding import root_up
 
 __all__ = ["Publisher"]
 
@@ -110,6 +111,33 @@ class Publisher:
         noisy = gradient.release(_sigma(sensitivity, mu), self._entropy, n_jobs=self._n_jobs)
         self._record("sum of clipped gradients", sensitivity * (bound / _EXAMPLE), mu)
         return noisy * (bound / _EXAMPLE)
+
+    def energy(
+        self, energy: _native.Energy, tau: int, mu: float, unit: float
+    ) -> tuple[float, float]:
+        """Release the sum of g**2 for |g| at most `tau` times `unit`; return it and its sigma.
+
+        A row adds from zero to tau**2, so replacing one moves the sum no further than adding one.
+        """
+        sensitivity = float(tau) ** 2
+        sigma = _sigma(sensitivity, mu)
+        noisy = energy.release(sigma, self._entropy)
+        self._record("sum of squared residuals", sensitivity * unit**2, mu)
+        return noisy * unit**2, sigma * unit**2
+
+    def histogram(self, histogram: _native.Histogram, mu: float) -> tuple[Floats, float]:
+        """Release all counts, column after column; return them and their noise's sigma.
+
+        A row is in one bin of each column that is counted; a replaced row leaves that bin and
+        enters another.
+        """
+        columns = histogram.counted
+        sensitivity = root_up(columns * (2 if self._neighbors == "replace" else 1), 0)
+        sigma = _sigma(sensitivity, mu)
+        noisy = histogram.release(sigma, self._entropy, n_jobs=self._n_jobs)
+        name = "histogram of 1 column" if columns == 1 else f"histograms of {columns} columns"
+        self._record(name, sensitivity, mu)
+        return noisy, sigma
 
     def count(self, rows: int, mu: float) -> float:
         """Release the number of rows."""

@@ -19,6 +19,8 @@ LARGEST_FEATURE = 1e150
 LARGEST_TARGET = 2.0**30
 LOW_BITS = 10
 BLOCK = 2**20
+PLAIN = ((-math.inf, math.inf, 1.0),)
+"""The ramps of a column that is taken as it is."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,12 @@ class Map:
     @classmethod
     def plain(cls, width, **options):
         """Take columns as they are."""
-        return cls(((0.0, 1.0, math.inf, 1.0, ()),) * width, **options)
+        return cls(((0.0, 1.0, PLAIN),) * width, **options)
 
     @property
     def native(self):
-        columns = [(*column[:4], list(column[4])) for column in self.columns]
         return _native.RowMap(
-            columns,
+            self.columns,
             target=self.target,
             unit=self.unit,
             norm=self.norm,
@@ -49,7 +50,7 @@ class Map:
 
     @property
     def features(self):
-        return sum(1 + len(column[4]) for column in self.columns) + (self.intercept is not None)
+        return sum(len(ramps) for _, _, ramps in self.columns) + (self.intercept is not None)
 
     def rows(self, x, y):
         """Return the integers of every row and its target, for finite rows."""
@@ -85,11 +86,15 @@ class Map:
         return np.rint(units).astype(np.int64)
 
 
-def column_features(x, centre, scale, winsor, gain, knots):
-    """Return gain·z and gain·(|z − k| − |k|) for every knot k, with z cut to ±winsor."""
-    limit = min(winsor * gain, LARGEST_FEATURE)
-    z = np.clip((x - centre) * (gain / scale), -limit, limit)
-    return [z, *(np.abs(z - knot * gain) - abs(knot * gain) for knot in knots)]
+def column_features(x, centre, scale, ramps):
+    """Return gain·(clamp(z, low, high) − clamp(0, low, high)) for every ramp, from its foot on."""
+    features = []
+    for low, high, gain in ramps:
+        foot = min(max(0.0, low), high)
+        least = max((low - foot) * gain, -LARGEST_FEATURE)
+        most = min((high - foot) * gain, LARGEST_FEATURE)
+        features.append(np.clip((x - (centre + foot * scale)) * (gain / scale), least, most))
+    return features
 
 
 def truncate(values):
@@ -133,6 +138,13 @@ def gradient(q, targets, theta, unit, tau):
         part = rows.T @ residuals(rows, y, theta, unit, tau)
         total = [a + b for a, b in zip(total, part.tolist(), strict=True)]
     return total
+
+
+def energy(q, targets, theta, unit, tau):
+    """Return the sum of g², g the clipped residuals."""
+    parts = (residuals(rows, y, theta, unit, tau) for rows, y in blocks(q, targets))
+    # At most 2^40 each, and a block has 2^20.
+    return sum(int((g * g).sum()) for g in parts)
 
 
 def power_counts(values, least, most):

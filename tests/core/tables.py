@@ -145,17 +145,25 @@ def numbers(low, high):
 
 
 @st.composite
+def ramps(draw):
+    """Draw ramps: everywhere, on both sides of the centre, on one, without an end."""
+    low = draw(st.sampled_from([-math.inf, -1e100, -1.0, 0.0]) | st.floats(-3.0, 3.0))
+    high = draw(st.sampled_from([math.inf, 1e100, 1.0, 0.0]) | st.floats(-3.0, 3.0))
+    if low >= high:
+        high = low + draw(st.sampled_from([1e-3, 1.0]))
+    return low, high, draw(st.just(1.0) | numbers(1e-2, 10.0))
+
+
+@st.composite
 def maps(draw, width):
     """Draw maps of `width` columns, sometimes with nothing to do."""
     columns = [
         (
             draw(st.sampled_from([0.0, 0.1, -7.5, 1e9])),
             draw(st.just(1.0) | numbers(1e-3, 1e3)),
-            draw(st.sampled_from([math.inf, 1.0, 2.5, 1e-3])),
-            draw(st.just(1.0) | numbers(1e-2, 10.0)),
-            tuple(draw(st.lists(st.floats(-2.0, 2.0), max_size=2))),
+            tuple(draw(st.lists(ramps(), max_size=3))) if j else (draw(ramps()),),
         )
-        for _ in range(width)
+        for j in range(width)
     ]
     return Map(
         columns=tuple(columns),

@@ -203,7 +203,13 @@ def test_bad_unit_of_theta(unit):
         _native.round_theta(THETA, unit)
 
 
-COLUMN = {"centre": 0.0, "scale": 1.0, "winsor": 1.0, "gain": 1.0, "knots": (0.5,)}
+COLUMN = {"centre": 0.0, "scale": 1.0, "low": -1.0, "high": 1.0, "gain": 1.0}
+
+
+def column(**changes):
+    """Return a column of one ramp."""
+    centre, scale, *ramp = (COLUMN | changes).values()
+    return centre, scale, [tuple(ramp)]
 
 
 @pytest.mark.parametrize(
@@ -215,13 +221,33 @@ COLUMN = {"centre": 0.0, "scale": 1.0, "winsor": 1.0, "gain": 1.0, "knots": (0.5
             for n in ("scale", "gain")
             for v in (0.0, -1.0, math.nan, math.inf, 1e101, 1e-101)
         ],
-        *[("winsor", value) for value in (0.0, -1.0, math.nan, -math.inf)],
-        *[("knots", (value,)) for value in (math.nan, math.inf, 1e101)],
+        *[("low", value) for value in (math.nan, math.inf, 1e101, -1e101)],
+        *[("high", value) for value in (math.nan, -math.inf, 1e101, -1e101, -1.0, -2.0)],
     ],
 )
 def test_bad_column(name, bad):
-    with pytest.raises(ParameterError, match=name):
-        _native.RowMap([tuple((COLUMN | {name: bad}).values())], unit=1.0)
+    with pytest.raises(ParameterError, match=f"^{name} must be"):
+        _native.RowMap([column(**{name: bad})], unit=1.0)
+    # A ramp among others.
+    centre, scale, ramps = column(**{name: bad})
+    with pytest.raises(ParameterError, match=f"^{name} must be"):
+        _native.RowMap([column(), (centre, scale, [(0.0, 1.0, 1.0), *ramps])], unit=1.0)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        (0.0, 1.0),
+        (0.0, 1.0, math.inf, 1.0, ()),
+        (0.0, 1.0, (-1.0, 1.0, 1.0)),
+        (0.0, 1.0, [(-1.0, 1.0)]),
+        (0.0, 1.0, [(-1.0, 1.0, None)]),
+        (0.0, 1.0, None),
+    ],
+)
+def test_a_column_of_another_shape(other):
+    with pytest.raises((TypeError, ValueError)):
+        _native.RowMap([other], unit=1.0)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +262,7 @@ def test_bad_column(name, bad):
 )
 def test_bad_map(name, options):
     with pytest.raises(ParameterError, match=name) as caught:
-        _native.RowMap([tuple(COLUMN.values())], **({"unit": 1.0} | options))
+        _native.RowMap([column()], **({"unit": 1.0} | options))
     assert isinstance(caught.value, ValueError)
     assert isinstance(caught.value, DpfitError)
 

@@ -23,7 +23,7 @@ def many(n, width):
     return np.broadcast_to(row, (n, width)), np.broadcast_to(0.5, n)
 
 def row_map(width):
-    return _native.RowMap([(0.0, 1.0, np.inf, 1.0, [])] * width, unit=1e-3)
+    return _native.RowMap([(0.0, 1.0, [(-np.inf, np.inf, 1.0)])] * width, unit=1e-3)
 
 def gram():
     native = row_map(20)

@@ -1,5 +1,6 @@
 """The same bits for any number of threads, chunks, order of rows, path and tree of merges."""
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -16,8 +17,9 @@ from .tables import tables, taus, thetas
 # Enough values for the core to use its threads: it leaves fewer than 200,000 to one.
 ROWS, WIDTH = 30_011, 6
 TAU = 2**17
+RAMPS = ((-2.5, 2.5, 0.6), (0.25, math.inf, 0.4), (-3.0, -0.5, 0.8))
 MAP = Map(
-    tuple((0.1 * j, 1.5, 2.5, 0.6, (-0.5, 0.25)[: j % 3]) for j in range(WIDTH)),
+    tuple((0.1 * j, 1.5, RAMPS[: 1 + j % 3]) for j in range(WIDTH)),
     target=(0.3, 2.0),
     norm="weight",
     intercept=0.2,
@@ -47,11 +49,12 @@ def expected(table):
             counts += oracle.power_counts(values, -30, 30)
         elif j % 3 == 1:
             counts += oracle.equal_counts(values, -1.0, 1.0, 64)
-    return oracle.gram(q), oracle.gradient(q, targets, theta, MAP.unit, TAU), counts
+    gradient = oracle.gradient(q, targets, theta, MAP.unit, TAU)
+    return oracle.gram(q), gradient, counts, oracle.energy(q, targets, theta, MAP.unit, TAU)
 
 
 def sums(x, y, theta, chunk, **way):
-    """Return Gram, gradient and counts of rows given in chunks."""
+    """Return Gram, gradient, counts and energy of rows given in chunks."""
     native = MAP.native
     rows, gram, alone = _native.Rows(native), _native.Gram(native), _native.Gram(native)
     histogram = _native.Histogram(BINS)
@@ -61,8 +64,8 @@ def sums(x, y, theta, chunk, **way):
         alone.extend(native, *part, **way)
         histogram.extend(*part, **way)
     assert alone.insecure_exact() == gram.insecure_exact()
-    gradient = rows.gradient(theta, TAU, **way)
-    return gram.insecure_exact(), gradient.insecure_exact(), histogram.insecure_exact()
+    found = gram, rows.gradient(theta, TAU, **way), histogram, rows.energy(theta, TAU, **way)
+    return tuple(statistic.insecure_exact() for statistic in found)
 
 
 @pytest.mark.parametrize("portable", [False, True])
@@ -112,24 +115,26 @@ def test_any_tree_of_merges(table, tau, data):
         gram, rows, counts = _native.Gram(native), _native.Rows(native), _native.Histogram(bins)
         rows.extend(table.x[start:end], table.y[start:end], gram)
         counts.extend(table.x[start:end], table.y[start:end])
-        parts.append((gram, rows.gradient(theta, tau), counts))
+        parts.append((gram, rows.gradient(theta, tau), counts, rows.energy(theta, tau)))
     while len(parts) > 1:
         other = parts.pop(data.draw(st.integers(0, len(parts) - 1)))
         into = parts[data.draw(st.integers(0, len(parts) - 1))]
         if data.draw(st.booleans()):
-            gram, gradient, counts = other
+            gram, gradient, counts, energy = other
             other = (
                 _native.Gram.from_bytes(gram.to_bytes()),
                 _native.Gradient.from_bytes(gradient.to_bytes()),
                 _native.Histogram.from_bytes(bins, counts.to_bytes()),
+                _native.Energy.from_bytes(energy.to_bytes()),
             )
         for a, b in zip(into, other, strict=True):
             before = b.insecure_exact()
             a.merge(b)
             assert b.insecure_exact() == before
-    gram, gradient, counts = parts[0]
+    gram, gradient, counts, energy = parts[0]
     assert gram.insecure_exact() == oracle.gram(q)
     assert gradient.insecure_exact() == oracle.gradient(q, targets, theta, table.map.unit, tau)
+    assert energy.insecure_exact() == oracle.energy(q, targets, theta, table.map.unit, tau)
     columns = [*table.x.T, table.y]
     assert counts.insecure_exact() == [n for c in columns for n in oracle.power_counts(c, -5, 5)]
 

@@ -1,17 +1,20 @@
 """What the store holds, row by row."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfit import _native
+from dpfit.exceptions import NotFiniteError
 
-from .oracle import BOUND, ONE, Map
+from .oracle import BOUND, ONE, PLAIN, Map
 from .stored import stored_rows
-from .tables import tables, ways
+from .tables import ramps, tables, ways
 
 quick = settings(max_examples=100, deadline=None)
 
@@ -63,17 +66,50 @@ def test_rows_are_scaled_to_the_bound_and_cut_toward_zero(row, huge):
         assert (abs(integer) + 1) ** 2 * slack >= exact_square
 
 
+def feature(z, low, high, gain):
+    """Return the formula of a ramp, as the documentation has it."""
+    return gain * (min(max(z, low), high) - min(max(0.0, low), high))
+
+
 @quick
 @given(
-    st.floats(-50.0, 50.0), st.floats(-2.0, 2.0), st.floats(0.1, 3.0), st.sampled_from([1.0, 0.01])
+    st.floats(-50.0, 50.0), st.lists(ramps(), min_size=1, max_size=3), st.sampled_from([1.0, 0.01])
 )
-def test_features_of_a_column(x, knot, winsor, gain):
-    row_map = Map(((0.5, 4.0, winsor, gain, (knot,)),), unit=1.0)
-    q, _ = stored_rows(fill(row_map, np.array([[x]]), np.zeros(1)), 2)
-    z = min(max((x - 0.5) / 4.0, -winsor), winsor)
-    features = np.array([gain * z, gain * (abs(z - knot) - abs(knot))])
+def test_features_of_a_column(x, basis, gain):
+    basis = [(low, high, gain * own) for low, high, own in basis]
+    row_map = Map(((0.5, 4.0, tuple(basis)),), unit=1.0)
+    q, _ = stored_rows(fill(row_map, np.array([[x]]), np.zeros(1)), len(basis))
+    features = np.array([feature((x - 0.5) / 4.0, *ramp) for ramp in basis])
     features /= max(1.0, np.linalg.norm(features))
     assert np.abs(q[0] / ONE - features).max() <= 1.001 / ONE
+
+
+@quick
+@given(tables(), st.integers(-200, 200))
+def test_powers_of_two_in_a_column_change_no_bit(table, power):
+    # Within the range in which no product is subnormal or infinite.
+    x = np.clip(table.x.astype(np.float64), -1e100, 1e100)
+    x[np.abs(x) < 1e-100] = 0.0
+    factor = 2.0**power
+    columns = tuple((factor * centre, factor * scale, r) for centre, scale, r in table.map.columns)
+    other = replace(table.map, columns=columns)
+    found, _ = stored_rows(fill(other, factor * x, table.y), other.features)
+    expected, _ = stored_rows(fill(table.map, x, table.y), other.features)
+    assert np.array_equal(found, expected)
+
+
+def test_a_column_without_ramps_is_left_out():
+    x, y = np.arange(12.0).reshape(4, 3), np.arange(4.0)
+    some = Map(((0.0, 9.0, PLAIN), (0.0, 1.0, ()), (1.0, 9.0, PLAIN)))
+    kept = Map((some.columns[0], some.columns[2]))
+    assert (some.native.columns, some.native.features) == (3, 2)
+    found = stored_rows(fill(some, x, y), 2)
+    expected = stored_rows(fill(kept, x[:, ::2], y), 2)
+    assert np.array_equal(found[0], expected[0])
+    # It is still a column of the row: what is missing there is missing.
+    x[2, 1] = math.nan
+    with pytest.raises(NotFiniteError):
+        fill(some, x, y)
 
 
 def test_clip_leaves_the_target_and_weight_scales_it():
@@ -107,6 +143,6 @@ def test_targets_are_rounded_to_the_nearest_and_cut(y, unit):
 
 
 def test_a_map_knows_its_shape():
-    native = Map(((0.0, 1.0, 1.0, 1.0, (0.1, 0.2)),) * 3, intercept=0.5, unit=0.125).native
+    native = Map(((0.0, 1.0, 3 * PLAIN),) * 3, intercept=0.5, unit=0.125).native
     assert (native.columns, native.features, native.unit) == (3, 10, 0.125)
     assert _native.Gram(native).features == 10

@@ -18,7 +18,8 @@ def exact(table, keep, theta, tau):
     counts = _native.Histogram([_native.Bins.powers(-9, 9)] * (table.x.shape[1] + 1))
     rows.extend(table.x[keep], table.y[keep], gram)
     counts.extend(table.x[keep], table.y[keep])
-    return [s.insecure_exact() for s in (gram, rows.gradient(theta, tau), counts)]
+    sums = [s.insecure_exact() for s in (gram, rows.gradient(theta, tau), counts)]
+    return [*sums, [rows.energy(theta, tau).insecure_exact()]]
 
 
 def square(upper, weights):
@@ -45,12 +46,14 @@ def test_sums_move_by_no_more_than_their_sensitivity(table, tau, data):
     # Off the diagonal an entry of the triangle stands for two of the matrix.
     upper = np.triu_indices(features)
     weights = [1 if i == j else 2 for i, j in zip(*upper, strict=True)]
-    gram, gradient, counts = moved(whole, without)
+    gram, gradient, counts, (energy,) = moved(whole, without)
     assert square(gram, weights) <= 2**60
     assert sum(g**2 for g in gradient) <= (2**15 * tau) ** 2
     assert sum(c**2 for c in counts) == columns
+    assert 0 <= energy <= tau**2
     # Leaving out one row and leaving out another differ by one replaced row.
-    gram, gradient, counts = moved(without, other)
+    gram, gradient, counts, (energy,) = moved(without, other)
     assert square(gram, weights) <= 2 * 2**60
     assert sum(g**2 for g in gradient) <= (2**16 * tau) ** 2
     assert sum(c**2 for c in counts) <= 2 * columns
+    assert abs(energy) <= tau**2

@@ -90,9 +90,10 @@ MAPS = [
     for norm in ("clip", "weight")
     for intercept in (None, 0.3)
 ]
+BASIS = ((-np.inf, np.inf, 1e100), (-1.0, 0.5, 0.9), (0.5, 3.0, 0.9), (-np.inf, -1.0, 7.0))
 # Everything that a column can have, and a share that is not a round number.
 BUSY = Map(
-    tuple((0.01 * j, 0.7 + j, 3.0 + j, 0.9, (-0.5, 0.3)[: j % 3]) for j in range(WIDTH)),
+    tuple((0.01 * j, 0.7 + j, BASIS[j % 4 :]) for j in range(WIDTH)),
     norm="weight",
     intercept=1 / 3,
 )

@@ -174,7 +174,7 @@ def test_boosting_on_the_integers_of_the_core_is_exact(fit_intercept, x_bound, r
     bound = x_bound * (math.sqrt(2.0) if fit_intercept else 1.0)
     unit = tau / 2**18
     row_map = oracle.Map(
-        ((0.0, 1.0, math.inf, 1.0 / bound, ()),) * X.shape[1],
+        ((0.0, 1.0, ((-math.inf, math.inf, 1.0 / bound),)),) * X.shape[1],
         unit=unit,
         intercept=0.5 if fit_intercept else None,
     )

@@ -278,7 +278,11 @@ def test_rows_that_are_clipped_elsewhere_are_seen(estimator, monkeypatch):
     class Patched:
         @staticmethod
         def RowMap(columns, **options):  # noqa: N802
-            return plain([(*column[:3], column[3] / 100.0, ()) for column in columns], **options)
+            wider = [
+                (centre, scale, [(low, high, gain / 100.0) for low, high, gain in ramps])
+                for centre, scale, ramps in columns
+            ]
+            return plain(wider, **options)
 
         def __getattr__(self, name):
             return getattr(_native, name)
@@ -313,7 +317,7 @@ def check_norms(scale):
 
 def quantised(row):
     """Return a row as the core keeps it, read off X'X of that row alone with a marker beside it."""
-    row_map = _native.RowMap([(0.0, 1.0, math.inf, 1.0, ())] * len(row), unit=1.0)
+    row_map = _native.RowMap([(0.0, 1.0, [(-math.inf, math.inf, 1.0)])] * len(row), unit=1.0)
     gram = _native.Gram(row_map)
     gram.extend(row_map, row[None, :], np.zeros(1))
     squares = gram.insecure_exact()
@@ -515,7 +519,7 @@ def check_smallest_eigenvalue(of):
 
 
 def smallest_eigenvalue(X):
-    row_map = _native.RowMap([(0.0, 1.0, math.inf, 1.0, ())] * 3, unit=1.0)
+    row_map = _native.RowMap([(0.0, 1.0, [(-math.inf, math.inf, 1.0)])] * 3, unit=1.0)
     gram = _native.Gram(row_map)
     gram.extend(row_map, X, np.zeros(len(X)))
     return gram.insecure_smallest_eigenvalue() / 2**30

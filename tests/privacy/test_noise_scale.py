@@ -1,24 +1,28 @@
 """The noise has the scale that the record claims: less is a leak, more is a mistake.
 
 Every number that leaves a fit is caught beside its exact value (`transcript.py`), over 2,000 fits
-with noise from the operating system. A correct estimator fails by chance: 1e-8 for each of the 52
+with noise from the operating system. A correct estimator fails by chance: 1e-8 for each of the 62
 checks here, so less than once in a million runs.
 """
 
 import functools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from dpfit import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent
+from dpfit import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, _native
+from dpfit.release import Publisher
 
 from .transcript import (
     COUNT,
     EIGENVALUE,
+    ENERGY,
     EXAMPLES,
     GRADIENT,
     GRAM,
+    HISTOGRAM,
     fitted,
     isometric,
     largest_correlation_is_chance,
@@ -31,6 +35,28 @@ FITS = 2000
 ROUNDS = 3
 MU = 0.3
 RELATIONS = ["add_remove", "replace"]
+
+
+class Direct:
+    """What no estimator of the paper releases; the record is the publisher's own list."""
+
+    tau, unit = 3000, 2.0**-10
+    bins = (_native.Bins.powers(-2, 2), None, _native.Bins.equal(-1.0, 1.0, 2))
+
+    def __init__(self, *, neighbors, n_jobs):
+        self.neighbors, self.n_jobs = neighbors, n_jobs
+
+    def fit(self, X, y):
+        row_map = _native.RowMap([(0.0, 1.0, [(-2.0, 2.0, 0.5)])] * X.shape[1], unit=self.unit)
+        rows, counts = _native.Rows(row_map), _native.Histogram([*self.bins, self.bins[0]])
+        rows.extend(X, y)
+        counts.extend(X, y)
+        publisher = Publisher(_native.Entropy(), self.neighbors, n_jobs=self.n_jobs)
+        publisher.energy(rows.energy(np.ones(3), self.tau), self.tau, MU, self.unit)
+        publisher.histogram(counts, MU)
+        self.privacy_ = SimpleNamespace(events=publisher.events)
+
+
 # Bounds other than one: an estimator that takes the sensitivity for one would be seen.
 ESTIMATORS = {
     "boosted": functools.partial(
@@ -41,12 +67,14 @@ ESTIMATORS = {
         DPGradientDescent, mu=MU, clip_norm=0.7, n_rounds=ROUNDS, fit_intercept=True
     ),
     "mean": functools.partial(BoostedMean, mu=MU, tau=5.0, n_rounds=ROUNDS),
+    "direct": Direct,
 }
 STATISTICS = [
     *(("boosted", name) for name in ("diagonal", "beside", EIGENVALUE, GRADIENT)),
     *(("adassp", name) for name in ("diagonal", "beside", EIGENVALUE, GRADIENT)),
     *(("descent", name) for name in (EXAMPLES, COUNT)),
     *(("mean", name) for name in (GRADIENT, COUNT)),
+    *(("direct", name) for name in (ENERGY, HISTOGRAM)),
 ]
 CASES = [
     (name, statistic, relation)
@@ -93,7 +121,7 @@ def chosen(name, statistic, relation):
 def test_noise_has_the_variance_that_the_record_claims(name, statistic, relation):
     values, sigma = chosen(name, statistic, relation)
     assert len(values) == FITS
-    grid = 1.0 if statistic == COUNT else 0.0
+    grid = 1.0 if statistic in (COUNT, HISTOGRAM) else 0.0
     assert variance_is(values, sigma, grid)
     # The check sees a quarter too much and, worse, a fifth too little: seven deviations beyond.
     assert not variance_is(1.25 * values, sigma, grid)
@@ -145,6 +173,11 @@ def test_claims_are_those_of_the_table_of_sensitivities(name, relation):
             GRAM: (B[name] ** 2 * (math.sqrt(2.0) if replace else 1.0), gram, 1),
             EIGENVALUE: (B[name] ** 2, eigenvalue, 1),
             GRADIENT: (B[name] * TAU[name] * (2 if replace else 1), rounds, count),
+        }
+    elif name == "direct":
+        expected = {
+            ENERGY: ((Direct.tau * Direct.unit) ** 2, MU, 1),
+            HISTOGRAM: (math.sqrt(6.0 if replace else 3.0), MU, 1),
         }
     else:
         share = 0.1 if name == "descent" else 0.3

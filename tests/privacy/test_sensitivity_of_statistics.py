@@ -13,6 +13,7 @@ import pytest
 
 import dpfit.release
 from dpfit import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, _native
+from dpfit.exceptions import ParameterError
 from dpfit.release import Publisher
 
 from .neighbours import ROWS, ordinary, target, thetas, with_row
@@ -37,6 +38,7 @@ def integer_statistics(X, y, row_map, theta, tau, example):
         "eigenvalue": [gram.insecure_smallest_eigenvalue()],
         "gradient": rows.gradient(theta[: row_map.features], tau, n_jobs=1).insecure_exact(),
         "examples": examples.insecure_exact(),
+        "energy": [rows.energy(theta[: row_map.features], tau, n_jobs=1).insecure_exact()],
         "histogram": counts.insecure_exact(),
     }
 
@@ -57,13 +59,14 @@ def squares(first, second, features):
 def claims(relation, features, columns, tau):
     """Return the squares of the sensitivities, of DESIGN.md section 3 in the core's units."""
     replace = relation == "replace"
-    plain = _native.RowMap([(0.0, 1.0, math.inf, 1.0, ())] * features, unit=1.0)
+    plain = _native.RowMap([(0.0, 1.0, [(-math.inf, math.inf, 1.0)])] * features, unit=1.0)
     eigenvalue = Fraction(_native.Gram(plain).eigenvalue_sensitivity)
     return {
         "gram": (2 if replace else 1) * GRAM_ONE**2,
         "eigenvalue": eigenvalue**2,
         "gradient": (2**15 * tau * (2 if replace else 1)) ** 2,
         "examples": (EXAMPLE_ONE * (2 if replace else 1)) ** 2,
+        "energy": (tau**2) ** 2,
         "histogram": (2 if replace else 1) * (columns + 1),
     }
 
@@ -85,7 +88,7 @@ def case(rng, kind):
     tau = int(rng.choice([1, 2**18, 2**20, rng.integers(1, 2**20)]))
     size = float(10.0 ** rng.choice([0.0, rng.uniform(-6, 6)]))
     row_map = _native.RowMap(
-        [(0.0, 1.0, math.inf, 1.0 / bound, ())] * columns,
+        [(0.0, 1.0, [(-math.inf, math.inf, 1.0 / bound)])] * columns,
         unit=size / tau,
         norm=str(rng.choice(["clip", "clip", "weight"])),
         intercept=intercept,
@@ -148,7 +151,7 @@ def test_the_sensitivities_are_attained():
             for relation, first, second, public in pairs(rng, kind):
                 for name, ratio in within(first, second, relation, *public)[0].items():
                     most[relation, name] = max(most.get((relation, name), 0.0), ratio)
-    assert len(most) == 10
+    assert len(most) == 12
     assert min(most.values()) > 0.98, most
 
 
@@ -164,7 +167,7 @@ def test_noise_is_drawn_for_these_sensitivities(relation, monkeypatch):
     monkeypatch.setattr(dpfit.release, "_sigma", sigma)
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(7, 3)), rng.normal(size=7)
-    row_map = _native.RowMap([(0.0, 1.0, math.inf, 1.0, ())] * 3, unit=2.0**-12)
+    row_map = _native.RowMap([(0.0, 1.0, [(-math.inf, math.inf, 1.0)])] * 3, unit=2.0**-12)
     rows, gram = _native.Rows(row_map), _native.Gram(row_map)
     rows.extend(X, y, gram)
     publisher = Publisher(_native.Entropy(), relation)
@@ -172,12 +175,51 @@ def test_noise_is_drawn_for_these_sensitivities(relation, monkeypatch):
     publisher.smallest_eigenvalue(gram, 0.7, 1.0)
     publisher.gradient(rows.gradient(np.zeros(3), 1000), 1000, 0.7, 1.0, 2.0**-12)
     publisher.example_gradient(_native.ExampleGradient.of(X, y, np.zeros(3), 0.1), 0.7, 0.1)
+    publisher.energy(rows.energy(np.zeros(3), 1000), 1000, 0.7, 2.0**-12)
+    counts = _native.Histogram([BINS[0]] * 4)
+    counts.extend(X, y)
+    publisher.histogram(counts, 0.7)
     publisher.count(7, 0.7)
     allowed = claims(relation, 3, 3, 1000)
-    for name, value in zip(("gram", "eigenvalue", "gradient", "examples"), asked, strict=False):
+    names = ("gram", "eigenvalue", "gradient", "examples", "energy", "histogram")
+    for name, value in zip(names, asked, strict=False):
         square = Fraction(value) ** 2
         assert allowed[name] <= square <= allowed[name] * (1 + Fraction(1, 2**50))
-    assert asked[4:] == [1.0]
+    assert asked[6:] == [1.0]
+
+
+@pytest.mark.parametrize(("relation", "rows"), [("add_remove", 1), ("replace", 2)])
+def test_histograms_are_released_for_the_columns_that_are_counted(relation, rows):
+    for counted in range(1, 12):
+        counts = _native.Histogram([BINS[1]] * counted + [None] * 3)
+        publisher = Publisher(_native.Entropy(), relation)
+        noisy, sigma = publisher.histogram(counts, 0.5)
+        assert noisy.shape == (10 * counted,)
+        (event,) = publisher.events
+        square = Fraction(event.sensitivity) ** 2
+        assert rows * counted <= square <= rows * counted * (1 + Fraction(1, 2**51))
+        assert sigma == event.sigma == 2.0 * event.sensitivity
+        words = "histogram of 1 column" if counted == 1 else f"histograms of {counted} columns"
+        assert event.statistic == words
+    publisher = Publisher(_native.Entropy(), relation)
+    with pytest.raises(ParameterError):
+        publisher.histogram(_native.Histogram([None, None]), 0.5)
+    assert publisher.events == ()
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_the_sum_of_squared_residuals_is_in_the_units_of_the_target(relation):
+    unit, tau = 2.0**-10, 1 << 20
+    row_map = _native.RowMap([(0.0, 1.0, [(-1.0, 1.0, 1.0)])], unit=unit)
+    rows = _native.Rows(row_map)
+    rows.extend(np.zeros((3, 1)), np.array([1.0, -2.0, 1e9]))
+    publisher = Publisher(_native.Entropy(), relation)
+    found, sigma = publisher.energy(rows.energy(np.zeros(1), tau), tau, 1e12, unit)
+    (event,) = publisher.events
+    assert event.statistic == "sum of squared residuals"
+    assert event.sensitivity == (tau * unit) ** 2
+    assert sigma == pytest.approx(event.sensitivity / 1e12)
+    assert found == pytest.approx(1.0 + 4.0 + (tau * unit) ** 2, abs=40 * sigma)
 
 
 ESTIMATORS = {

@@ -18,6 +18,7 @@ from dpfit.release import Publisher
 
 GRAM, EIGENVALUE = "X'X", "smallest eigenvalue of X'X"
 GRADIENT, EXAMPLES, COUNT = "X'g", "sum of clipped gradients", "number of rows"
+ENERGY, HISTOGRAM = "sum of squared residuals", "histograms of 3 columns"
 
 FALSE_ALARMS = 1e-8
 """Of one check. There are fewer than a hundred in tests/privacy: less than 1e-6 a run."""
@@ -77,6 +78,16 @@ METHODS = {
         EXAMPLES,
         lambda gradient, mu, bound: integers(gradient.insecure_exact(), bound * 2.0**-24),
         np.asarray,
+    ),
+    "energy": (
+        ENERGY,
+        lambda energy, tau, mu, unit: integers([energy.insecure_exact()], unit**2),
+        lambda answer: np.array([answer[0]]),
+    ),
+    "histogram": (
+        HISTOGRAM,
+        lambda histogram, mu: integers(histogram.insecure_exact(), 1.0),
+        lambda answer: np.asarray(answer[0]),
     ),
     "count": (COUNT, lambda rows, mu: np.array([float(rows)]), lambda answer: np.array([answer])),
 }

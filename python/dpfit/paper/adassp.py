@@ -61,7 +61,7 @@ class _SufficientStatistics(LinearModel):
         intercept = _INTERCEPT_SHARE if self.fit_intercept else None
         bound = x_bound / math.sqrt(1.0 - (intercept or 0.0))
         unit = tau / _TAU_UNITS
-        column = (0.0, 1.0, math.inf, 1.0 / bound, ())
+        column = (0.0, 1.0, [(-math.inf, math.inf, 1.0 / bound)])
         row_map = _native.RowMap([column] * X.shape[1], unit=unit, norm="clip", intercept=intercept)
         rows, gram = _native.Rows(row_map), _native.Gram(row_map)
         rows.extend(X, y, gram, n_jobs=self.n_jobs)

@@ -108,7 +108,7 @@ class BoostedMean(PrivateRegressor):
         tau = real("tau", self.tau, 1e-50, 1e50)
         n_rounds = integer("n_rounds", self.n_rounds, 1, 1_000_000)
         unit = tau / _TAU_UNITS
-        row_map = _native.RowMap([(0.0, 1.0, np.inf, 1.0, ())], unit=unit)
+        row_map = _native.RowMap([(0.0, 1.0, [(-np.inf, np.inf, 1.0)])], unit=unit)
         rows = _native.Rows(row_map)
         rows.extend(np.broadcast_to(1.0, (len(y), 1)), y, n_jobs=self.n_jobs)
         mu_rounds, count = spend.mu, float(len(y))

@@ -4,7 +4,7 @@ use dpfit_core::kernel::Path;
 use dpfit_core::panel::{Backing, Panel, Theta};
 use dpfit_core::rowmap::{Column, Missing, Norm, RowMap, Target};
 use dpfit_core::source::Dense;
-use dpfit_core::statistics::{Bins, Gradient, Gram, Histogram};
+use dpfit_core::statistics::{Bins, Energy, Gradient, Gram, Histogram};
 use dpfit_core::threads::Execution;
 use dpfit_core::{Error, Result};
 use proptest::prelude::*;
@@ -13,8 +13,8 @@ const TAU: i32 = 1 << 16;
 
 fn map(columns: usize, norm: Norm, intercept: Option<f64>) -> RowMap {
     let column = |j: usize| {
-        let knots: &[f64] = if j.is_multiple_of(3) { &[-0.5, 0.25] } else { &[] };
-        Column::new(0.1 * j as f64, 1.5, 2.5, 0.6, knots).unwrap()
+        let ramps = [(-2.5, 2.5, 0.6), (0.25, f64::INFINITY, 0.4), (-3.0, -0.5, 0.8)];
+        Column::new(0.1 * j as f64, 1.5, &ramps[..=j % 3]).unwrap()
     };
     let target = Target::new(0.3, 2.0, 2f64.powi(-16)).unwrap();
     RowMap::new((0..columns).map(column).collect(), target, norm, intercept).unwrap()
@@ -26,7 +26,7 @@ fn executions() -> Vec<Execution> {
     jobs.iter().flat_map(|&n| paths.map(|path| Execution::new(n, path).unwrap())).collect()
 }
 
-/// Gram and gradient of a batch given in pieces of `chunk` rows.
+/// Gram, gradient and energy of a batch given in pieces of `chunk` rows.
 fn fit(
     map: &RowMap,
     x: &[f64],
@@ -35,7 +35,7 @@ fn fit(
     theta: &[f64],
     backing: Backing,
     e: &Execution,
-) -> (Gram, Gradient) {
+) -> (Gram, Gradient, Energy) {
     let width = map.columns().len();
     let mut panel = Panel::new(map.clone(), backing);
     let mut gram = Gram::new(map);
@@ -44,7 +44,8 @@ fn fit(
         panel.extend(&source, Missing::Error, Some(&mut gram), e, &mut || false).unwrap();
     }
     let theta = Theta::new(theta, map.target().unit()).unwrap();
-    (gram, panel.gradient(&theta, TAU, e, &mut || false).unwrap())
+    let gradient = panel.gradient(&theta, TAU, e, &mut || false).unwrap();
+    (gram, gradient, panel.energy(&theta, TAU, e, &mut || false).unwrap())
 }
 
 /// Σq² of one row, read from sums that have only that row in them.
@@ -129,6 +130,7 @@ fn large_sums_are_those_of_plain_arithmetic() {
 
     let mut gram = vec![0i128; d * (d + 1) / 2];
     let mut gradient = vec![0i128; d];
+    let mut energy = 0i128;
     for (row, &y) in x.chunks(d).zip(&y) {
         let squares = row.iter().fold(0.0, |sum, v| sum + v * v);
         let weight = f64::min(1.0, 1.0 / squares.sqrt()) * 32768.0;
@@ -139,6 +141,7 @@ fn large_sums_are_those_of_plain_arithmetic() {
         let prediction = (dot + (1 << (shift - 1))) >> shift;
         let target = (y * 65536.0).round_ties_even() as i128;
         let g = (target - prediction).clamp(-i128::from(TAU), i128::from(TAU));
+        energy += g * g;
         let mut at = 0;
         for i in 0..d {
             gradient[i] += q[i] * g;
@@ -149,9 +152,10 @@ fn large_sums_are_those_of_plain_arithmetic() {
         }
     }
     for e in executions() {
-        let (got_gram, got_gradient) = fit(&map, &x, &y, n, &theta, Backing::Memory, &e);
+        let (got_gram, got_gradient, got_energy) = fit(&map, &x, &y, n, &theta, Backing::Memory, &e);
         assert_eq!(got_gram.exact(), gram);
         assert_eq!(got_gradient.exact(), gradient);
+        assert_eq!(got_energy.exact(), energy);
     }
 }
 
@@ -165,19 +169,21 @@ fn a_store_in_a_file_is_the_same_store() {
     let map = RowMap::new(vec![Column::plain(); d], target, Norm::Weight, None).unwrap();
     let e = Execution::new(None, Path::detect()).unwrap();
     let theta = Theta::new(&vec![0.01; d], map.target().unit()).unwrap();
-    let gradient = |backing| -> Result<(Gradient, Panel)> {
+    let sums = |backing| -> Result<(Gradient, Energy, Panel)> {
         let mut panel = Panel::new(map.clone(), backing);
         for (x, y) in x.chunks(2_500 * d).zip(y.chunks(2_500)) {
             panel.extend(&Dense::new(x, y)?, Missing::Error, None, &e, &mut || false)?;
         }
-        Ok((panel.gradient(&theta, TAU, &e, &mut || false)?, panel))
+        let energy = panel.energy(&theta, TAU, &e, &mut || false)?;
+        Ok((panel.gradient(&theta, TAU, &e, &mut || false)?, energy, panel))
     };
-    let (memory, panel) = gradient(Backing::Memory).unwrap();
-    let (file, _) = gradient(Backing::Directory(std::env::temp_dir())).unwrap();
-    assert_eq!(memory, file);
+    let (gradient, energy, panel) = sums(Backing::Memory).unwrap();
+    let (from_file, energy_from_file, _) = sums(Backing::Directory(std::env::temp_dir())).unwrap();
+    assert_eq!((&gradient, &energy), (&from_file, &energy_from_file));
     let copy = Panel::from_bytes(map.clone(), &panel.to_bytes()).unwrap();
-    assert_eq!(copy.gradient(&theta, TAU, &e, &mut || false).unwrap(), memory);
-    assert!(gradient(Backing::Directory("/nonexistent/for/sure".into())).is_err());
+    assert_eq!(copy.gradient(&theta, TAU, &e, &mut || false).unwrap(), gradient);
+    assert_eq!(copy.energy(&theta, TAU, &e, &mut || false).unwrap(), energy);
+    assert!(sums(Backing::Directory("/nonexistent/for/sure".into())).is_err());
 }
 
 #[test]
@@ -203,7 +209,10 @@ fn a_failed_batch_leaves_nothing_behind() {
         panel.extend(&Dense::new(&good, &y).unwrap(), Missing::Error, Some(&mut gram), &e, &mut || true);
     assert_eq!(stop, Err(Error::Interrupted));
     let t = Theta::new(&theta, map.target().unit()).unwrap();
-    assert_eq!((gram, panel.gradient(&t, TAU, &e, &mut || false).unwrap()), once);
+    let gradient = panel.gradient(&t, TAU, &e, &mut || false).unwrap();
+    let energy = panel.energy(&t, TAU, &e, &mut || false).unwrap();
+    assert_eq!((gram, gradient, energy), once);
+    assert_eq!(panel.energy(&t, TAU, &e, &mut || true), Err(Error::Interrupted));
 
     // Dropping the row is the same as never having had it.
     let mut dropped = Gram::new(&map);
@@ -213,6 +222,38 @@ fn a_failed_batch_leaves_nothing_behind() {
     let mut fewer = Gram::new(&map);
     fewer.extend(&map, &Dense::new(&without, &y[1..]).unwrap(), Missing::Error, &e, &mut || false).unwrap();
     assert_eq!(dropped, fewer);
+    let energy = |x: &[f64], y: &[f64]| {
+        let mut panel = Panel::new(map.clone(), Backing::Memory);
+        panel.extend(&Dense::new(x, y).unwrap(), Missing::Drop, None, &e, &mut || false).unwrap();
+        panel.energy(&t, TAU, &e, &mut || false).unwrap()
+    };
+    assert_eq!(energy(&bad, &y), energy(&without, &y[1..]));
+}
+
+/// Every residual is ±τ, and the sum goes on where 64 bits end.
+#[test]
+fn the_largest_energy_is_exact() {
+    let target = Target::new(0.0, 1.0, 1.0).unwrap();
+    let map = RowMap::new(vec![Column::plain()], target, Norm::Clip, None).unwrap();
+    let theta = Theta::new(&[0.0], 1.0).unwrap();
+    let (n, tau) = (100_003, 1 << 20);
+    for y in [1e9, -1e9] {
+        let mut panel = Panel::new(map.clone(), Backing::Memory);
+        let e = Execution::on(Path::detect());
+        panel
+            .extend(&Dense::new(&vec![0.0; n], &vec![y; n]).unwrap(), Missing::Error, None, &e, &mut || false)
+            .unwrap();
+        for e in executions() {
+            let mut energy = panel.energy(&theta, tau, &e, &mut || false).unwrap();
+            assert_eq!(energy.exact(), (n as i128) << 40);
+            for doubled in 1..30 {
+                energy.merge(&energy.clone()).unwrap();
+                assert_eq!(energy.exact(), (n as i128) << (40 + doubled));
+            }
+        }
+        assert!(panel.energy(&theta, tau + 1, &e, &mut || false).is_err());
+        assert!(panel.energy(&theta, 0, &e, &mut || false).is_err());
+    }
 }
 
 #[test]
@@ -221,10 +262,12 @@ fn blobs_are_refused_unless_whole_and_of_their_kind() {
     let e = Execution::on(Path::detect());
     let x: Vec<f64> = (0..40).map(|i| f64::from(i) / 10.0).collect();
     let y = vec![1.0; 10];
-    let (gram, gradient) = fit(&map, &x, &y, 10, &vec![0.0; map.features()], Backing::Memory, &e);
+    let (gram, gradient, energy) = fit(&map, &x, &y, 10, &vec![0.0; map.features()], Backing::Memory, &e);
     assert_eq!(Gram::from_bytes(&gram.to_bytes()).unwrap(), gram);
     assert_eq!(Gradient::from_bytes(&gradient.to_bytes()).unwrap(), gradient);
+    assert_eq!(Energy::from_bytes(&energy.to_bytes()).unwrap(), energy);
     assert!(Gram::from_bytes(&gradient.to_bytes()).is_err());
+    assert!(Energy::from_bytes(&gradient.to_bytes()).is_err());
     let bytes = gram.to_bytes();
     for at in 0..bytes.len() {
         let mut changed = bytes.clone();

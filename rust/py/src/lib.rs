@@ -21,5 +21,5 @@ mod _native {
     #[pymodule_export]
     use super::rows::{Rows, round_theta};
     #[pymodule_export]
-    use super::statistics::{Bins, ExampleGradient, Gradient, Gram, Histogram};
+    use super::statistics::{Bins, Energy, ExampleGradient, Gradient, Gram, Histogram};
 }

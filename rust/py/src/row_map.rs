@@ -16,7 +16,7 @@ impl RowMap {
     #[pyo3(signature = (columns, *, target=(0.0, 1.0), unit, norm="clip", intercept=None))]
     #[allow(clippy::type_complexity)]
     fn new(
-        columns: Vec<(f64, f64, f64, f64, Vec<f64>)>,
+        columns: Vec<(f64, f64, Vec<(f64, f64, f64)>)>,
         target: (f64, f64),
         unit: f64,
         norm: &str,
@@ -28,10 +28,8 @@ impl RowMap {
             other => return Err(crate::error::choice("norm", "\"clip\" or \"weight\"", other)),
         };
         let make = || {
-            let column = |(centre, scale, winsor, gain, knots): &(f64, f64, f64, f64, Vec<f64>)| {
-                Column::new(*centre, *scale, *winsor, *gain, knots)
-            };
-            let columns = columns.iter().map(column).collect::<dpfit_core::Result<Vec<_>>>()?;
+            let columns = columns.iter().map(|(centre, scale, ramps)| Column::new(*centre, *scale, ramps));
+            let columns = columns.collect::<dpfit_core::Result<Vec<_>>>()?;
             Core::new(columns, Target::new(target.0, target.1, unit)?, norm, intercept)
         };
         make().map(Self).map_err(|error| raise(&error))

@@ -14,7 +14,7 @@ use crate::convert::Arrays;
 use crate::enter::{execution, without_python};
 use crate::error::{choice, integer, raise};
 use crate::row_map::RowMap;
-use crate::statistics::{Gradient, Gram};
+use crate::statistics::{Energy, Gradient, Gram};
 
 /// Rows, mapped and quantised: see `_native.pyi`.
 #[pyclass(frozen, module = "dpfit._native")]
@@ -32,6 +32,14 @@ pub(crate) fn missing(word: &str) -> PyResult<Missing> {
 
 fn in_use<T>(_: T) -> PyErr {
     PyRuntimeError::new_err("the rows are in use by another thread")
+}
+
+/// θ and τ as the core takes them.
+fn residuals_of(panel: &Panel, theta: &PyReadonlyArray1<'_, f64>, tau: i128) -> PyResult<(Theta, i32)> {
+    let tau = integer("tau", tau, "from 1 to 1048576 units")?;
+    let unit = panel.map().target().unit();
+    let theta = Theta::new(&theta.as_array().to_vec(), unit).map_err(|error| raise(&error))?;
+    Ok((theta, tau))
 }
 
 #[pymethods]
@@ -73,12 +81,25 @@ impl Rows {
         n_jobs: Option<i128>,
         portable: bool,
     ) -> PyResult<Gradient> {
-        let tau = integer("tau", tau, "from 1 to 1048576 units")?;
         let panel = &*self.0.try_read().map_err(in_use)?;
-        let unit = panel.map().target().unit();
-        let theta = Theta::new(&theta.as_array().to_vec(), unit).map_err(|error| raise(&error))?;
+        let (theta, tau) = residuals_of(panel, &theta, tau)?;
         let execution = execution(n_jobs, portable)?;
         without_python(py, |stop| panel.gradient(&theta, tau, &execution, stop)).map(Gradient)
+    }
+
+    #[pyo3(signature = (theta, tau, *, n_jobs=None, portable=false))]
+    fn energy(
+        &self,
+        py: Python<'_>,
+        theta: PyReadonlyArray1<'_, f64>,
+        tau: i128,
+        n_jobs: Option<i128>,
+        portable: bool,
+    ) -> PyResult<Energy> {
+        let panel = &*self.0.try_read().map_err(in_use)?;
+        let (theta, tau) = residuals_of(panel, &theta, tau)?;
+        let execution = execution(n_jobs, portable)?;
+        without_python(py, |stop| panel.energy(&theta, tau, &execution, stop)).map(Energy)
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

@@ -21,6 +21,11 @@ pub(crate) struct Gram(pub(crate) core::Gram);
 #[derive(Debug)]
 pub(crate) struct Gradient(pub(crate) core::Gradient);
 
+/// Σg²: see `_native.pyi`.
+#[pyclass(module = "dpfit._native")]
+#[derive(Debug)]
+pub(crate) struct Energy(pub(crate) core::Energy);
+
 /// The sum of clipped per-example gradients: see `_native.pyi`.
 #[pyclass(module = "dpfit._native")]
 #[derive(Debug)]
@@ -129,6 +134,36 @@ statistic!(Gradient {
         core::Gradient::from_bytes(bytes).map(Self).map_err(|error| raise(&error))
     }
 });
+
+/// One number, where the others are vectors.
+#[pymethods]
+impl Energy {
+    fn merge(&mut self, other: &Self) -> PyResult<()> {
+        self.0.merge(&other.0).map_err(|error| raise(&error))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.to_bytes())
+    }
+
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        core::Energy::from_bytes(bytes).map(Self).map_err(|error| raise(&error))
+    }
+
+    fn insecure_exact(&self) -> i128 {
+        self.0.exact()
+    }
+
+    fn release(
+        &self,
+        py: Python<'_>,
+        sigma: &Bound<'_, PyAny>,
+        entropy: &Bound<'_, Entropy>,
+    ) -> PyResult<f64> {
+        noisy(py, &[self.0.exact()], sigma, entropy, None).map(|noisy| noisy[0])
+    }
+}
 
 statistic!(ExampleGradient {
     #[staticmethod]

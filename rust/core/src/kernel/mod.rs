@@ -130,6 +130,14 @@ impl Path {
         }
     }
 
+    /// Σg² over the first `tiles` tiles of a group: at most 32 · 16 · 2^40.
+    pub(crate) fn squares(self, residuals: &Residuals, tiles: usize) -> i64 {
+        self.run(
+            #[inline(always)]
+            || residuals.squares(tiles),
+        )
+    }
+
     /// Add X'X of the group to the upper triangle of `sums` ([`gram_stride`] entries a row).
     pub(crate) fn gram(self, group: &[Line], layout: Layout, split: &mut Split, sums: &mut [i64]) {
         match self.0 {
@@ -150,6 +158,18 @@ pub(crate) struct Residuals {
 impl Residuals {
     pub(crate) fn new() -> Self {
         Self { tiles: [[[0; LANES]; 2]; MOST_TILES] }
+    }
+
+    #[inline(always)]
+    fn squares(&self, tiles: usize) -> i64 {
+        let mut sums = [0; LANES];
+        for [high, low] in &self.tiles[..tiles] {
+            for lane in 0..LANES {
+                let g = (i32::from(high[lane]) << RESIDUAL_LOW_BITS) + i32::from(low[lane]);
+                sums[lane] += i64::from(g) * i64::from(g);
+            }
+        }
+        sums.iter().sum()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The store: rows are mapped into it once and passed over many times.
 
+mod pass;
+
 use std::path::PathBuf;
 
 use bytemuck::Zeroable;
@@ -7,23 +9,15 @@ use bytemuck::Zeroable;
 use super::batch::{Batch, wave_rows};
 use super::layout::{BITS, LANES, LARGEST, Layout, Line, feature_mut, target_lane, targets_mut};
 use super::segment::Segment;
-use super::theta::Theta;
-use crate::error::{Error, Result, parameter};
-use crate::kernel::{MOST_TAU, MOST_TILES, Residuals, gram_stride};
+use crate::error::{Error, Result};
 use crate::rowmap::{Missing, RowMap};
 use crate::source::Source;
+use crate::statistics::Gram;
 use crate::statistics::blob::{Reader, Writer};
-use crate::statistics::{Gradient, Gram};
 use crate::threads::{Execution, Stop, waves};
 
 /// Lines in a segment that goes to a file: 32 MiB.
 const FILE_LINES: usize = 1 << 19;
-/// Lines that a thread takes at a time: 512 KiB, many per thread and long enough to stream.
-const PIECE_LINES: usize = 1 << 13;
-/// Lines between two looks at whether to stop: 256 MiB.
-const WAVE_PIECES: usize = 512;
-/// Bytes of a group of tiles, read twice by the pass: they should still be in the cache the second time.
-const GROUP_BYTES: usize = 20 << 10;
 
 /// Where the rows are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -177,57 +171,6 @@ impl Panel {
             }
             Backing::Directory(_) => (FILE_LINES / self.layout.lines()).max(1),
         }
-    }
-
-    /// X'g with g = clip(y − Xθ, ±`tau`), `tau` in units of the target's grid: exact integers in units of
-    /// 2^−15 · unit.
-    ///
-    /// # Privacy
-    /// One row contributes q·g with ‖q‖ ≤ 2^15 and |g| ≤ `tau`: the sum's ℓ2 sensitivity is at most
-    /// 2^15·`tau` when a row is added or removed, twice that when one is replaced, exactly, for any θ.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`], [`Error::Shape`] for a θ or τ that does not fit; [`Error::Interrupted`].
-    pub fn gradient(
-        &self,
-        theta: &Theta,
-        tau: i32,
-        execution: &Execution,
-        stop: Stop<'_>,
-    ) -> Result<Gradient> {
-        theta.check_len(self.layout.features())?;
-        if !(1..=MOST_TAU).contains(&tau) {
-            return Err(parameter("tau", format!("from 1 to {MOST_TAU} units"), tau));
-        }
-        let layout = self.layout;
-        let group = (GROUP_BYTES / layout.bytes()).clamp(8, MOST_TILES) * layout.lines();
-        let piece = (PIECE_LINES / group).max(1) * group;
-        let mut total = Gradient::new(&self.map, theta, tau);
-        for (segment, lines) in self.used() {
-            let pieces: Vec<&[Line]> = lines.chunks(piece).collect();
-            waves(pieces.len(), WAVE_PIECES, stop, |wave| {
-                let pass = |sums: &mut Vec<[i64; 4]>, piece: &[Line]| {
-                    let mut residuals = Residuals::new();
-                    for group in piece.chunks(group) {
-                        execution.path().residuals(group, layout, theta, tau, &mut residuals);
-                        execution.path().products(group, layout, &residuals, sums);
-                    }
-                    Ok(())
-                };
-                let add = |a: &mut Vec<[i64; 4]>, b: Vec<[i64; 4]>| {
-                    for (a, b) in a.as_flattened_mut().iter_mut().zip(b.as_flattened()) {
-                        *a += b;
-                    }
-                    Ok(())
-                };
-                let zero = || vec![[0; 4]; gram_stride(layout)];
-                let cost = wave.len() * piece * LANES;
-                let sums = execution.fold(cost, pieces[wave].iter().copied(), zero, pass, add)?;
-                total.add(&sums)
-            })?;
-            segment.forget();
-        }
-        Ok(total)
     }
 
     /// The segments and the lines of each that hold rows.

@@ -1,4 +1,4 @@
-//! Centre, scale, winsorise, basis: what happens to one column of a row.
+//! Centre, scale, ramps: what happens to one column of a row.
 
 use crate::error::{Result, parameter};
 use crate::kernel::cut;
@@ -7,51 +7,95 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Feature values are cut here, so that a sum of their squares stays in the range of doubles.
 const LARGEST_FEATURE: f64 = 1.0e150;
+/// Where a ramp may begin or end, unless it does not.
+const LARGEST_BOUND: f64 = 1.0e100;
 
-/// z = (x − centre) / scale, cut to ±winsor; the features are gain·z and, for every knot k, gain·(|z − k| − |k|).
+/// z = (x − centre) / scale becomes one feature for each ramp (low, high, gain):
+/// gain·(clamp(z, low, high) − clamp(0, low, high)).
+///
+/// Ramps that tile an interval span the functions that are linear between their ends and constant outside, so they
+/// are a basis and winsorise at once, each side where it should be. Every one is bounded and zero at the centre: a
+/// row's norm is spent on the pieces that the row has come through.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    centre: f64,
+    ramps: Vec<Ramp>,
+}
+
+/// A ramp on x: zero at its foot, the point of its range that is nearest to the column's centre.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Ramp {
+    /// The foot: centre + clamp(0, low, high) · scale.
+    foot: f64,
     /// gain / scale.
     factor: f64,
-    /// winsor · gain.
-    limit: f64,
-    /// knot · gain.
-    knots: Vec<f64>,
+    /// The feature's values at the two ends: not above zero, and not below.
+    least: f64,
+    most: f64,
+}
+
+impl Ramp {
+    fn new(centre: f64, scale: f64, (low, high, gain): (f64, f64, f64)) -> Result<Self> {
+        check_scale("gain", gain)?;
+        let inside = -LARGEST_BOUND..=LARGEST_BOUND;
+        if low != f64::NEG_INFINITY && !inside.contains(&low) {
+            return Err(parameter("low", "between -1e100 and 1e100, or -inf", low));
+        }
+        if high != f64::INFINITY && !inside.contains(&high) {
+            return Err(parameter("high", "between -1e100 and 1e100, or inf", high));
+        }
+        if low >= high {
+            return Err(parameter("high", format!("above low, which is {low}"), high));
+        }
+        // Finite: an infinite end is never the nearest.
+        let foot = 0f64.max(low).min(high);
+        Ok(Self {
+            // Subtracted from x once and for all, so that a ramp anywhere costs no more than one at the centre. Where
+            // the sum rounds, the foot moves by less than the spacing of doubles there.
+            foot: centre + foot * scale,
+            factor: gain / scale,
+            least: ((low - foot) * gain).max(-LARGEST_FEATURE),
+            most: ((high - foot) * gain).min(LARGEST_FEATURE),
+        })
+    }
+
+    /// The feature, between `least` and `most` whatever x is.
+    #[inline(always)]
+    fn apply(&self, x: f64) -> f64 {
+        // A difference of finite numbers may overflow to an infinity, which is cut like any other number. Comparisons
+        // that become two vector instructions, as in `cut`.
+        let value = (x - self.foot) * self.factor;
+        let value = if value < self.most { value } else { self.most };
+        if value > self.least { value } else { self.least }
+    }
 }
 
 impl Column {
-    /// A column with a centre, a scale, a winsorising bound (infinite for none), a gain and knots in z.
+    /// A column with a centre, a scale and, in z, ramps (low, high, gain); without ramps it is read and not used.
     ///
     /// # Errors
-    /// [`crate::error::Error::Parameter`] for what is not finite or not positive.
-    pub fn new(centre: f64, scale: f64, winsor: f64, gain: f64, knots: &[f64]) -> Result<Self> {
+    /// [`crate::error::Error::Parameter`] for a centre that is not finite, a scale or gain outside 1e−100 to 1e100, and
+    /// ends that are not in order, NaN or, unless infinite, above 1e100.
+    pub fn new(centre: f64, scale: f64, ramps: &[(f64, f64, f64)]) -> Result<Self> {
         check_centre(centre)?;
         check_scale("scale", scale)?;
-        check_scale("gain", gain)?;
-        if winsor.is_nan() || winsor <= 0.0 {
-            return Err(parameter("winsor", "positive", winsor));
-        }
-        if let Some(knot) = knots.iter().find(|knot| knot.abs() > 1e100 || knot.is_nan()) {
-            return Err(parameter("knots", "between -1e100 and 1e100", knot));
-        }
-        let knots = knots.iter().map(|knot| knot * gain).collect();
-        Ok(Self { centre, factor: gain / scale, limit: (winsor * gain).min(LARGEST_FEATURE), knots })
+        let ramps = ramps.iter().map(|&ramp| Ramp::new(centre, scale, ramp)).collect::<Result<_>>()?;
+        Ok(Self { ramps })
     }
 
     /// A column taken as it is.
     pub fn plain() -> Self {
-        Self { centre: 0.0, factor: 1.0, limit: LARGEST_FEATURE, knots: Vec::new() }
+        let ramp = Ramp { foot: 0.0, factor: 1.0, least: -LARGEST_FEATURE, most: LARGEST_FEATURE };
+        Self { ramps: vec![ramp] }
     }
 
     /// Features made of the column.
     pub fn features(&self) -> usize {
-        1 + self.knots.len()
+        self.ramps.len()
     }
 
     pub(crate) fn hash_into(&self, hash: &mut Xxh3) {
-        for value in [self.centre, self.factor, self.limit, self.knots.len() as f64].iter().chain(&self.knots)
-        {
+        hash.update(&(self.ramps.len() as u64).to_le_bytes());
+        for value in self.ramps.iter().flat_map(|ramp| [ramp.foot, ramp.factor, ramp.least, ramp.most]) {
             hash.update(&value.to_le_bytes());
         }
     }
@@ -59,16 +103,10 @@ impl Column {
     /// The features of a strip's column; their squares are added to those of their rows.
     #[inline(always)]
     pub(crate) fn apply(&self, x: &Rows, features: &mut [Rows], squares: &mut Rows) {
-        let [z, terms @ ..] = features else { return };
-        for ((z, x), squares) in z.iter_mut().zip(x).zip(&mut *squares) {
-            // A difference of finite numbers may overflow to an infinity, which the cut makes finite again.
-            *z = cut((x - self.centre) * self.factor, self.limit);
-            *squares += *z * *z;
-        }
-        for (term, knot) in terms.iter_mut().zip(&self.knots) {
-            for ((term, z), squares) in term.iter_mut().zip(&*z).zip(&mut *squares) {
-                *term = (z - knot).abs() - knot.abs();
-                *squares += *term * *term;
+        for (feature, ramp) in features.iter_mut().zip(&self.ramps) {
+            for ((feature, x), squares) in feature.iter_mut().zip(x).zip(&mut *squares) {
+                *feature = ramp.apply(*x);
+                *squares += *feature * *feature;
             }
         }
     }
@@ -121,5 +159,141 @@ fn check_scale(name: &'static str, scale: f64) -> Result<()> {
         Ok(())
     } else {
         Err(parameter(name, "between 1e-100 and 1e100", scale))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::STRIP;
+    use proptest::prelude::*;
+
+    const INFINITY: f64 = f64::INFINITY;
+
+    /// The features of one value.
+    fn features(column: &Column, x: f64) -> Vec<f64> {
+        let mut features = vec![[0.0; STRIP]; column.features()];
+        column.apply(&[x; STRIP], &mut features, &mut [0.0; STRIP]);
+        features.iter().map(|feature| feature[0]).collect()
+    }
+
+    fn finite() -> impl Strategy<Value = f64> {
+        prop_oneof![any::<f64>().prop_filter("finite", |value| value.is_finite()), -9.0..9.0f64]
+    }
+
+    /// Two numbers in order, sometimes without an end.
+    fn ends() -> impl Strategy<Value = (f64, f64)> {
+        let low = prop_oneof![-5.0..5.0f64, Just(0.0), Just(-INFINITY), Just(-1e100)];
+        (low, prop_oneof![0.01..5.0f64, Just(INFINITY)]).prop_map(|(low, width)| {
+            (low, if low < -5.0 && width < INFINITY { width } else { low.max(-9.0) + width })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_ramp_is_its_formula(
+            x in -50.0..50.0f64,
+            (centre, scale) in (-3.0..3.0f64, 0.1..10.0f64),
+            ((low, high), gain) in (ends(), 0.01..10.0f64),
+        ) {
+            let column = Column::new(centre, scale, &[(low, high, gain)]).unwrap();
+            let z = (x - centre) / scale;
+            let expected = gain * (z.clamp(low, high) - 0f64.clamp(low, high));
+            prop_assert!((features(&column, x)[0] - expected).abs() <= 1e-11 * (1.0 + expected.abs()));
+        }
+
+        #[test]
+        fn a_feature_is_bounded_and_zero_at_the_centre(
+            x in finite(),
+            (centre, scale) in (finite(), 1e-100..1e100f64),
+            ((low, high), gain) in (ends(), prop_oneof![0.01..10.0f64, Just(1e100)]),
+        ) {
+            let column = Column::new(centre, scale, &[(low, high, gain)]).unwrap();
+            let most = (gain * (high - low)).min(LARGEST_FEATURE) * (1.0 + 1e-15);
+            prop_assert!(features(&column, x)[0].abs() <= most);
+            prop_assert!(features(&column, centre)[0] == 0.0);
+            // Not that a map is asked for them.
+            for x in [f64::NAN, INFINITY, -INFINITY] {
+                prop_assert!(features(&column, x)[0].abs() <= most);
+            }
+        }
+
+        #[test]
+        fn powers_of_two_change_no_bit(
+            (x, centre, scale) in (-50.0..50.0f64, -3.0..3.0f64, 0.1..10.0f64),
+            ((low, high), gain) in (ends(), 0.01..10.0f64),
+            power in -100..100i32,
+        ) {
+            let (ramps, factor) = ([(low, high, gain)], 2f64.powi(power));
+            let column = Column::new(centre, scale, &ramps).unwrap();
+            let other = Column::new(factor * centre, factor * scale, &ramps).unwrap();
+            prop_assert_eq!(features(&column, x)[0].to_bits(), features(&other, factor * x)[0].to_bits());
+        }
+
+        #[test]
+        fn ramps_that_tile_add_up_to_the_whole(
+            x in -20.0..20.0f64,
+            mut knots in prop::collection::vec(-5.0..5.0f64, 2..7),
+        ) {
+            knots.sort_by(f64::total_cmp);
+            knots.dedup();
+            let ramps: Vec<_> = knots.windows(2).map(|ends| (ends[0], ends[1], 1.5)).collect();
+            let parts = Column::new(0.7, 2.0, &ramps).unwrap();
+            let whole = Column::new(0.7, 2.0, &[(knots[0], knots[knots.len() - 1], 1.5)]);
+            let sum: f64 = features(&parts, x).iter().sum();
+            if let Ok(whole) = whole {
+                prop_assert!((sum - features(&whole, x)[0]).abs() <= 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_ramp_is_refused() {
+        let bad = [
+            (f64::NAN, 1.0, 1.0),
+            (0.0, f64::NAN, 1.0),
+            (INFINITY, INFINITY, 1.0),
+            (-INFINITY, -INFINITY, 1.0),
+            (-1e101, 0.0, 1.0),
+            (0.0, 1e101, 1.0),
+            (1.0, 1.0, 1.0),
+            (1.0, 0.0, 1.0),
+            (0.0, 1.0, 0.0),
+            (0.0, 1.0, -1.0),
+            (0.0, 1.0, f64::NAN),
+            (0.0, 1.0, 1e101),
+            (0.0, 1.0, 1e-101),
+        ];
+        for ramp in bad {
+            assert!(Column::new(0.0, 1.0, &[(0.0, 1.0, 1.0), ramp]).is_err(), "{ramp:?}");
+        }
+        assert_eq!(Column::new(0.0, 1.0, &[]).unwrap().features(), 0);
+        assert_eq!(Column::new(0.0, 1.0, &[(-INFINITY, INFINITY, 1.0)]).unwrap(), Column::plain());
+    }
+
+    #[test]
+    fn the_hash_tells_ramps_apart() {
+        let key = |ramps: &[&[(f64, f64, f64)]]| {
+            let mut hash = Xxh3::new();
+            for ramps in ramps {
+                Column::new(0.5, 2.0, ramps).unwrap().hash_into(&mut hash);
+            }
+            hash.digest()
+        };
+        let (a, b) = ((-1.0, 2.0, 0.5), (2.0, 3.0, 0.5));
+        let mut keys = vec![
+            key(&[&[a, b], &[]]),
+            key(&[&[a], &[b]]),
+            key(&[&[], &[a, b]]),
+            key(&[&[b, a], &[]]),
+            key(&[&[(-1.5, 2.0, 0.5), b], &[]]),
+            key(&[&[(-1.0, 2.5, 0.5), b], &[]]),
+            key(&[&[(-1.0, 2.0, 0.25), b], &[]]),
+            key(&[&[a, (2.5, 3.0, 0.5)], &[]]),
+            key(&[&[a, (2.0, INFINITY, 0.5)], &[]]),
+        ];
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), 9);
     }
 }

@@ -76,7 +76,7 @@ impl RowMap {
         &self.target
     }
 
-    /// Features that it writes: for every column z and its knots' terms, then the intercept.
+    /// Features that it writes: those of every column's ramps, then the intercept.
     pub fn features(&self) -> usize {
         self.features
     }

@@ -27,13 +27,7 @@ impl std::fmt::Debug for Gradient {
 impl Gradient {
     /// All zero, for this map, θ and τ.
     pub(crate) fn new(map: &RowMap, theta: &Theta, tau: i32) -> Self {
-        let mut hash = Xxh3::new();
-        let (integers, exponent) = theta.integers();
-        hash.update(&map.key().to_le_bytes());
-        for integer in integers.iter().chain([&exponent, &tau]) {
-            hash.update(&integer.to_le_bytes());
-        }
-        Self { key: hash.digest(), sums: vec![0; map.features()] }
+        Self { key: key(map, theta, tau), sums: vec![0; map.features()] }
     }
 
     /// The sums: exact, private.
@@ -78,4 +72,15 @@ impl Gradient {
         }
         Ok(Self { key, sums: reader.integers(features)? })
     }
+}
+
+/// A number that sums over residuals of different maps, θ or τ do not share.
+pub(super) fn key(map: &RowMap, theta: &Theta, tau: i32) -> u64 {
+    let mut hash = Xxh3::new();
+    let (integers, exponent) = theta.integers();
+    hash.update(&map.key().to_le_bytes());
+    for integer in integers.iter().chain([&exponent, &tau]) {
+        hash.update(&integer.to_le_bytes());
+    }
+    hash.digest()
 }

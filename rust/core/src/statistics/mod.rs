@@ -7,11 +7,13 @@
 
 pub mod blob;
 mod eigenvalue;
+mod energy;
 mod example_gradient;
 mod gradient;
 mod gram;
 pub mod histogram;
 
+pub use energy::Energy;
 pub use example_gradient::{EXAMPLE_BITS, ExampleGradient};
 pub use gradient::Gradient;
 pub use gram::Gram;
