@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from dpfit.additive import PrivateAdditiveRegression
 from dpfit.exceptions import (
     BudgetExceeded,
     DpfitError,
@@ -9,10 +10,13 @@ from dpfit.exceptions import (
     NotFiniteError,
     ParameterError,
 )
+from dpfit.linear import PrivateLinearRegression
 from dpfit.paper import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, TukeyEM
+from dpfit.schema import Binary, Numeric, Schema
 
 __all__ = [
     "AdaSSP",
+    "Binary",
     "BoostedAdaSSP",
     "BoostedMean",
     "BudgetExceeded",
@@ -20,7 +24,11 @@ __all__ = [
     "DpfitError",
     "InsecureSeedWarning",
     "NotFiniteError",
+    "Numeric",
     "ParameterError",
+    "PrivateAdditiveRegression",
+    "PrivateLinearRegression",
+    "Schema",
     "TukeyEM",
     "__version__",
 ]

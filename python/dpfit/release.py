@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import random
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -37,20 +38,28 @@ class Publisher:
         The neighbouring relation that sensitivities refer to.
     n_jobs : int or None
         Threads.
+    rows_per_unit : int, default 1
+        How many rows of the table may belong to the one who is protected.
 
     Privacy
     -------
     Each method multiplies the statistic's proven sensitivity by 1/mu, rounds up, and adds
     round(sigma Z) to exact integers, so that the release is mu-GDP; what it returns is computed
-    from the noisy integers alone. ``docs/privacy/statistics.md`` has the sensitivities.
+    from the noisy integers alone. A unit of m rows moves a sum m times as far as one row does. ``docs/privacy/statistics.md`` has the sensitivities.
     """
 
     def __init__(
-        self, entropy: _native.Entropy, neighbors: Neighbors, *, n_jobs: int | None = None
+        self,
+        entropy: _native.Entropy,
+        neighbors: Neighbors,
+        *,
+        n_jobs: int | None = None,
+        rows_per_unit: int = 1,
     ) -> None:
         self._entropy = entropy
         self._neighbors = neighbors
         self._n_jobs = n_jobs
+        self._rows_per_unit = rows_per_unit
         self._events: list[Event] = []
 
     @property
@@ -60,8 +69,8 @@ class Publisher:
 
     @property
     def _twice(self) -> float:
-        """How many rows of a sum differ between neighbours: one appears, or one goes, or both."""
-        return 2.0 if self._neighbors == "replace" else 1.0
+        """How many rows of a sum differ between neighbours: a unit's appear, or go, or both."""
+        return self._rows_per_unit * (2.0 if self._neighbors == "replace" else 1.0)
 
     def gram(self, gram: _native.Gram, mu: float, bound: float) -> tuple[Floats, float]:
         """Release X'X for rows of norm at most `bound`; return it and its noise's sigma.
@@ -72,6 +81,7 @@ class Publisher:
         """
         d = gram.features
         sensitivity = _ROW**2 * (_ROOT_TWO if self._neighbors == "replace" else 1.0)
+        sensitivity = math.nextafter(sensitivity * self._rows_per_unit, math.inf)
         sigma = _sigma(sensitivity, mu)
         beside = max(math.nextafter(sigma * _HALF_ROOT_TWO, math.inf), _SMALLEST_SIGMA)
         rows, columns = np.triu_indices(d)
@@ -87,7 +97,7 @@ class Publisher:
         self, gram: _native.Gram, mu: float, bound: float
     ) -> tuple[float, float]:
         """Release the smallest eigenvalue of X'X; return it and its noise's sigma."""
-        sensitivity = gram.eigenvalue_sensitivity
+        sensitivity = gram.eigenvalue_sensitivity * self._rows_per_unit
         sigma = _sigma(sensitivity, mu)
         noisy = gram.release_smallest_eigenvalue(sigma, self._entropy)
         unit = bound**2 / _ROW**2
@@ -96,12 +106,16 @@ class Publisher:
 
     def gradient(
         self, gradient: _native.Gradient, tau: int, mu: float, bound: float, unit: float
-    ) -> Floats:
-        """Release X'g for rows of norm at most `bound` and |g| at most `tau` times `unit`."""
+    ) -> tuple[Floats, float]:
+        """Release X'g for rows of norm at most `bound` and |g| at most `tau` times `unit`.
+
+        Return it and its noise's sigma.
+        """
         sensitivity = _ROW * tau * self._twice
-        noisy = gradient.release(_sigma(sensitivity, mu), self._entropy, n_jobs=self._n_jobs)
+        sigma = _sigma(sensitivity, mu)
+        noisy = gradient.release(sigma, self._entropy, n_jobs=self._n_jobs)
         self._record("X'g", sensitivity * (bound / _ROW * unit), mu)
-        return noisy * (bound / _ROW * unit)
+        return noisy * (bound / _ROW * unit), sigma * (bound / _ROW * unit)
 
     def example_gradient(
         self, gradient: _native.ExampleGradient, mu: float, bound: float
@@ -119,30 +133,59 @@ class Publisher:
 
         A row adds from zero to tau**2, so replacing one moves the sum no further than adding one.
         """
-        sensitivity = float(tau) ** 2
+        sensitivity = float(tau) ** 2 * self._rows_per_unit
         sigma = _sigma(sensitivity, mu)
         noisy = energy.release(sigma, self._entropy)
         self._record("sum of squared residuals", sensitivity * unit**2, mu)
         return noisy * unit**2, sigma * unit**2
 
-    def histogram(self, histogram: _native.Histogram, mu: float) -> tuple[Floats, float]:
-        """Release all counts, column after column; return them and their noise's sigma.
+    def histogram_sigmas(self, counted: Sequence[bool], mu: tuple[float, float]) -> list[float]:
+        """Return the standard deviation of every column's noise in :meth:`histograms`."""
+        features = self._histogram_sensitivity(sum(counted[:-1]))
+        target = self._histogram_sensitivity(1)
+        return [_sigma(features, mu[0])] * (len(counted) - 1) + [_sigma(target, mu[1])]
 
-        A row is in one bin of each column that is counted; a replaced row leaves that bin and
-        enters another.
+    def histograms(
+        self, histogram: _native.Histogram, lengths: Sequence[int], mu: tuple[float, float]
+    ) -> tuple[list[Floats | None], list[float]]:
+        """Release the counts of columns and, with noise of its own, of the target.
+
+        Parameters
+        ----------
+        histogram : Histogram
+            Exact counts.
+        lengths : sequence of int
+            Counts of every column of X and then of the target; 0 for one that is not counted.
+        mu : tuple of two floats
+            What the histograms of all features cost together, and what the target's costs.
+
+        Privacy
+        -------
+        A row is in one bin of each column, so k features move by sqrt(k), and a replaced row moves
+        two bins of each. The two parts are independent releases of the same rows.
         """
-        columns = histogram.counted
-        sensitivity = root_up(columns * (2 if self._neighbors == "replace" else 1), 0)
-        sigma = _sigma(sensitivity, mu)
-        noisy = histogram.release(sigma, self._entropy, n_jobs=self._n_jobs)
-        name = "histogram of 1 column" if columns == 1 else f"histograms of {columns} columns"
-        self._record(name, sensitivity, mu)
-        return noisy, sigma
+        counted = [length > 0 for length in lengths]
+        sigmas = self.histogram_sigmas(counted, mu)
+        noisy = histogram.release(np.repeat(sigmas, lengths), self._entropy, n_jobs=self._n_jobs)
+        features = sum(counted[:-1])
+        if features:
+            name = "histogram of a feature" if features == 1 else f"histograms of {features} features"
+            self._record(name, self._histogram_sensitivity(features), mu[0])
+        if counted[-1]:
+            self._record("histogram of the target", self._histogram_sensitivity(1), mu[1])
+        ends = np.cumsum(lengths)
+        parts = [noisy[end - n : end] if n else None for n, end in zip(lengths, ends, strict=True)]
+        return parts, sigmas
+
+    def _histogram_sensitivity(self, columns: int) -> float:
+        moved = 2 if self._neighbors == "replace" else 1
+        return root_up(max(columns, 1) * moved * self._rows_per_unit**2, 0)
 
     def count(self, rows: int, mu: float) -> float:
         """Release the number of rows."""
-        noise = _native.rounded_gaussian(_sigma(1.0, mu), 1, self._entropy)
-        self._record("number of rows", 1.0, mu)
+        sensitivity = float(self._rows_per_unit)
+        noise = _native.rounded_gaussian(_sigma(sensitivity, mu), 1, self._entropy)
+        self._record("number of rows", sensitivity, mu)
         return float(rows + noise[0])
 
     def random(self) -> random.Random:

@@ -501,7 +501,7 @@ def test_a_seed_by_default_is_seen(estimator, monkeypatch):
     original = dpfit._parameters.entropy
     fixed = _native.Entropy.insecure_seed
     assert original(None).is_insecure is False
-    monkeypatch.setattr("dpfit.paper._base.entropy", lambda random_state: fixed(42))
+    monkeypatch.setattr("dpfit._estimator.entropy", lambda random_state: fixed(42))
     with pytest.raises(AssertionError):
         check_unpredictable(estimator)
 

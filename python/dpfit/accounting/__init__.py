@@ -8,6 +8,7 @@
 :func:`split`          mu divided in a ratio
 :func:`per_round`      mu divided into equal rounds
 :func:`gaussian_sigma` the noise that makes a release mu-GDP
+``Purse``              a budget spent step by step
 ``GDPAccountant``      composes events; answers epsilon(delta) and delta(epsilon)
 ``Release``            a Gaussian release; ``ApproximateRelease`` is an (epsilon, delta) one
 ``PrivacyRecord``      what a fitted estimator's ``privacy_`` is
@@ -40,6 +41,7 @@ from dpfit.accounting.gdp import (
     per_round,
     split,
 )
+from dpfit.accounting.purse import Purse
 from dpfit.accounting.record import PrivacyRecord, describe_unit
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "GDPAccountant",
     "Neighbors",
     "PrivacyRecord",
+    "Purse",
     "Release",
     "compose",
     "describe_unit",

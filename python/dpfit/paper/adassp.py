@@ -11,7 +11,7 @@ from dpfit import _native
 from dpfit._parameters import Budget, integer, one_of, real, share, shares
 from dpfit._progress import rounds
 from dpfit.accounting import Event, Neighbors, per_round, split
-from dpfit.paper._base import Array, Floats, LinearModel
+from dpfit._estimator import Array, Floats, LinearModel
 from dpfit.release import Publisher
 from dpfit.solve import LearningRate, Ridge, inverse, learning_rate
 
@@ -76,7 +76,7 @@ class _SufficientStatistics(LinearModel):
         for t in rounds(n_rounds, show=self.verbose, name=type(self).__name__):
             # The store holds rows divided by the bound.
             gradient = rows.gradient(theta * bound, _TAU_UNITS, n_jobs=self.n_jobs)
-            noisy = publisher.gradient(gradient, _TAU_UNITS, mu_round, bound, unit)
+            noisy, _ = publisher.gradient(gradient, _TAU_UNITS, mu_round, bound, unit)
             step = learning_rate(schedule, t) * (gamma @ noisy)
             # Public numbers, kept finite so that a wild round cannot end the fit.
             limit = _LARGEST * tau / bound

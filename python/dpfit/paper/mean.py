@@ -10,7 +10,7 @@ from dpfit import _native
 from dpfit._parameters import Budget, integer, real
 from dpfit._progress import rounds
 from dpfit.accounting import Event, Neighbors, per_round, split
-from dpfit.paper._base import Array, Floats, PrivateRegressor
+from dpfit._estimator import Array, Floats, PrivateRegressor
 from dpfit.release import Publisher
 
 __all__ = ["BoostedMean"]
@@ -119,7 +119,7 @@ class BoostedMean(PrivateRegressor):
         mean = 0.0
         for _ in rounds(n_rounds, show=self.verbose, name=type(self).__name__):
             gradient = rows.gradient(np.array([mean / _ONE]), _TAU_UNITS, n_jobs=self.n_jobs)
-            noisy = publisher.gradient(gradient, _TAU_UNITS, mu_round, 1.0, unit)
+            noisy, _ = publisher.gradient(gradient, _TAU_UNITS, mu_round, 1.0, unit)
             mean = float(np.clip(mean + noisy[0] / _ONE / count, -1e100, 1e100))
         self.mean_ = mean
         return publisher.events, ()

@@ -9,7 +9,7 @@ import numpy as np
 from dpfit._parameters import Budget, integer
 from dpfit.accounting import Event, Neighbors
 from dpfit.exceptions import NotFiniteError, ParameterError
-from dpfit.paper._base import Array, Floats, LinearModel
+from dpfit._estimator import Array, Floats, LinearModel
 from dpfit.paper._tukey import Grid, release_tukey_point
 from dpfit.release import Publisher
 

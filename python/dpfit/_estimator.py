@@ -1,4 +1,4 @@
-"""What the paper's estimators share: checking, the budget, predictions."""
+"""What all estimators share: checking, the budget, the record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpfit._parameters import Budget, budget, entropy, integer, one_of, switch
 from dpfit._validate import validate
-from dpfit.accounting import Event, Neighbors, PrivacyRecord
+from dpfit.accounting import Event, Neighbors, PrivacyRecord, describe_unit
 from dpfit.release import Publisher
 
 __all__ = ["Floats", "LinearModel", "PrivateRegressor"]
@@ -56,6 +56,10 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         The attributes set by a fit are together private with the budget asked for; if the fit is
         interrupted or fails, the model is as it was before.
         """
+        return self._spend(X, y)
+
+    def _spend(self, X: Any, y: Any, *, rows_per_unit: int = 1) -> Self:
+        """Check, fit and leave a record."""
         with self._all_or_nothing():
             neighbors = one_of("neighbors", self.neighbors, ("add_remove", "replace"))
             if self.n_jobs is not None:
@@ -65,15 +69,25 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
             spend = budget(self.epsilon, self.delta, self.mu)
             X, y = validate(self, X, y, y_numeric=True, ensure_all_finite=False)
             source = entropy(self.random_state)
-            publisher = Publisher(source, cast(Neighbors, neighbors), n_jobs=self.n_jobs)
+            publisher = Publisher(
+                source,
+                cast(Neighbors, neighbors),
+                n_jobs=self.n_jobs,
+                rows_per_unit=rows_per_unit,
+            )
             events, notes = self._fit(X, y, spend, publisher)
             self.privacy_ = PrivacyRecord.from_events(
                 events,
                 **cast(Any, spend.named()),
                 insecure_seed=source.is_insecure,
+                unit=self._protected(),
                 notes=notes,
             )
         return self
+
+    def _protected(self) -> str:
+        """Return what one change of the table is, for the record."""
+        return describe_unit()
 
     def _fit(
         self, X: Array, y: Array, spend: Budget, publisher: Publisher

@@ -1,0 +1,176 @@
+"""PrivateAdditiveRegression: one curve for each feature."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dpfit._estimator import Floats
+from dpfit._parameters import integer
+from dpfit._private import PrivateModel
+from dpfit.accounting import Neighbors
+from dpfit.fitting import Fitted
+from dpfit.schema import Kind, Schema
+from dpfit.table import Missing
+
+__all__ = ["PrivateAdditiveRegression"]
+
+_MOST_KNOTS = 64
+
+
+class PrivateAdditiveRegression(PrivateModel):
+    """A sum of piecewise-linear curves, one for each feature, under differential privacy.
+
+    Parameters
+    ----------
+    epsilon, delta : float or None
+        The budget; 1 and 1e-6 if neither these nor `mu` is given.
+    mu : float or None
+        The budget as a parameter of Gaussian DP, instead of epsilon and delta.
+    knots : int or None
+        Points at which a curve may bend; None for as many as budget and data allow.
+    schema : Schema or None
+        What is public about columns: bounds, zero-one columns. What is not listed is found out
+        privately.
+    neighbors : {"add_remove", "replace"}
+        One row more or less, or one row changed.
+    max_rows : int or None
+        With `fit(..., unit=...)`: how many rows of one unit are kept.
+    missing : {"error", "drop"}
+        What to do with a row that holds NaN or an infinity.
+    n_jobs : int or None
+        Threads; None for all that the process may use.
+    verbose : bool, default False
+        Whether to show progress on standard error.
+    random_state : int, Generator, RandomState or None
+        For tests only: a seed makes the result repeatable and not private.
+
+    Attributes
+    ----------
+    intercept_ : float
+        What is predicted where all curves are zero: at the median of every feature.
+    feature_range_ : array of shape (n_features, 2)
+        Where the curves go: `predict` takes a value beyond as the nearest end.
+    target_range_ : tuple of two floats
+        Between which most of the target lies.
+    residual_variance_ : float or None
+        The mean of squared residuals; None if there were too few rows for more than a mean.
+    n_rows_ : float
+        The number of rows, as released.
+    n_rounds_ : int
+        Rounds of boosting.
+    privacy_ : PrivacyRecord
+        What was released, and what it cost.
+
+    Notes
+    -----
+    The same engine as :class:`~dpfit.PrivateLinearRegression`, with a feature for every piece of
+    every curve. Knots are at quantiles of the column, which its released histogram tells.
+
+    *Privacy.* All attributes follow from noisy releases that compose to the budget.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpfit import PrivateAdditiveRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(50_000, 2))
+    >>> y = np.abs(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=50_000)
+    >>> model = PrivateAdditiveRegression(epsilon=1.0).fit(X, y)
+    >>> x, height = model.curve(0)
+    >>> bool(height[0] > height[len(x) // 2] < height[-1])
+    True
+    """
+
+    intercept_: float
+    feature_range_: Floats
+    _additive = True
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        mu: float | None = None,
+        knots: int | None = None,
+        schema: Schema | None = None,
+        neighbors: Neighbors = "add_remove",
+        max_rows: int | None = None,
+        missing: Missing = "error",
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mu = mu
+        self.knots = knots
+        self.schema = schema
+        self.neighbors = neighbors
+        self.max_rows = max_rows
+        self.missing = missing
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _knots(self) -> int | None:
+        return None if self.knots is None else integer("knots", self.knots, 1, _MOST_KNOTS)
+
+    def _set_attributes(self, fitted: Fitted, kinds: Sequence[Kind]) -> None:
+        basis, theta = fitted.basis, fitted.mean.theta
+        self._curves: list[tuple[Floats, Floats]] = []
+        ranges = np.tile([-np.inf, np.inf], (len(kinds), 1))
+        for column in range(len(kinds)):
+            ramps = [(basis.ramps[i], theta[i]) for i in basis.of_column(column)]
+            if not ramps:
+                self._curves.append((np.zeros(1), np.zeros(1)))
+                continue
+            points = np.array([ramps[0][0].low, *(ramp.high for ramp, _ in ramps)])
+            heights = np.zeros(len(points))
+            for ramp, coefficient in ramps:
+                heights += coefficient * ramp.values(points)
+            self._curves.append((points, fitted.scale * basis.gain * heights))
+            ranges[column] = points[0], points[-1]
+        constant = fitted.scale * math.sqrt(basis.intercept) * theta[-1]
+        self.intercept_ = float(fitted.centre + constant)
+        self.feature_range_ = ranges
+
+    def curve(self, feature: int | str) -> tuple[Floats, Floats]:
+        """Return the curve of a feature: where it bends, and its height there.
+
+        Parameters
+        ----------
+        feature : int or str
+            Position or name.
+
+        Returns
+        -------
+        x, height : arrays
+            The curve is straight between these points and flat beyond; heights are in the units
+            of y, and zero at the feature's median.
+        """
+        x, height = self._curves[self._place(feature)]
+        return x.copy(), height.copy()
+
+    def predict(self, X: Any) -> Floats:
+        """Predict the sum of the curves.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of numbers.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Predictions.
+        """
+        rows = self._rows(X)
+        predictions = np.full(len(rows), self.intercept_)
+        for column, (points, heights) in enumerate(self._curves):
+            if len(points) > 1:
+                predictions += np.interp(rows[:, column], points, heights)
+        return predictions

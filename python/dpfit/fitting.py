@@ -1,0 +1,217 @@
+"""The whole fit: ranges, features, rounds. Rows are seen through releases only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dpfit import _native
+from dpfit._progress import rounds
+from dpfit.accounting import Purse, per_round
+from dpfit.basis import Basis, Ramp, additive_ramps, linear_ramps
+from dpfit.boosting import Averaged, Boosting
+from dpfit.marginal import Marginal
+from dpfit.plan import MEAN_SHARES, SHARES, Plan
+from dpfit.ranges import choose_tails, straight_lines
+from dpfit.release import Publisher
+from dpfit.scaling import release_marginals
+from dpfit.schema import Kind, Numeric
+from dpfit.table import Table
+
+__all__ = ["Fitted", "fit_table"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+# One is this many units of the target's grid; residuals are clipped at no more than four.
+_ONE = 1 << 18
+_UNIT = 1.0 / _ONE
+_MOST_TAU = 4.0
+_LEAST_TAU = 0.02
+# With little data, never wider than the range of the target that was found.
+_WIDE_TAU_FROM = 3000.0
+# The smallest residuals that are believed, as a share of the threshold.
+_LEAST_RESIDUAL = 0.05
+# The half-width of the target's range: 5 % to 95 %.
+_TARGET = (0.05, 0.95)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model in its own units: features of norm one, targets of size one.
+
+    Parameters
+    ----------
+    basis : Basis
+        The features.
+    centre, scale : float
+        Of the target.
+    mean : Averaged
+        Coefficients, and the law of their noise.
+    rows : float
+        The number of rows, as released.
+    residual_variance : float or None
+        The mean of squared residuals, as released; None if the model is a mean.
+    rounds : int
+        How many there were.
+    """
+
+    basis: Basis
+    centre: float
+    scale: float
+    mean: Averaged
+    rows: float
+    residual_variance: float | None
+    rounds: int
+
+
+def fit_table(
+    table: Table,
+    kinds: Sequence[Kind],
+    target: Numeric,
+    publisher: Publisher,
+    mu: float,
+    *,
+    additive: bool,
+    knots: int | None,
+    rows_are_public: bool,
+    rows_per_unit: int,
+    show: bool,
+    name: str,
+) -> Fitted:
+    """Fit a linear or an additive model with a budget of mu.
+
+    Privacy
+    -------
+    Rows are touched by `table` alone, whose exact results go to `publisher` alone. What is decided
+    on the way (ranges, features, thresholds) follows from what was released before. The purse
+    holds the releases to mu, and the last of them take what is left, so that they compose to it.
+    """
+    purse = Purse(mu)
+    if rows_are_public:
+        rows = float(table.rows())
+    else:
+        rows = max(publisher.count(table.rows(), purse.take(SHARES.rows)), 1.0)
+    wanted = [isinstance(kind, Numeric) and kind.bounds is None for kind in kinds]
+    plan = Plan(mu / rows_per_unit, rows, sum(wanted))
+    shares = MEAN_SHARES if plan.mean_only else SHARES
+    if plan.mean_only:
+        wanted = [False] * len(wanted)
+    marginals = release_marginals(
+        table.histogram, publisher, [*wanted, target.bounds is None], rows, purse, shares
+    )
+    centre, scale = _target_range(target, marginals.pop())
+    if plan.mean_only:
+        basis = Basis((), table.columns, 1.0, 0.999)
+    else:
+        ramps: list[Ramp] = []
+        for column, (kind, marginal) in enumerate(zip(kinds, marginals, strict=True)):
+            if additive:
+                ramps += additive_ramps(column, kind, marginal, knots or plan.knots)
+            else:
+                ramps += linear_ramps(column, kind, marginal)
+        basis = Basis.fit_to_norm(
+            ramps, kinds, marginals, intercept=plan.intercept, room=plan.room
+        )
+    row_map = _native.RowMap(
+        basis.row_map_columns(),
+        target=(centre, scale),
+        unit=_UNIT,
+        norm="weight",
+        intercept=basis.intercept,
+    )
+    stored, gram = table.store(row_map)
+    model = _Model(basis, centre, scale, stored, publisher, plan, show, name)
+    if plan.mean_only:
+        return model.mean(purse.rest())
+    return model.boost(gram, purse, additive=additive)
+
+
+def _target_range(target: Numeric, marginal: Marginal | None) -> tuple[float, float]:
+    if marginal is None:
+        low, high = target.bounds or (-1.0, 1.0)
+    else:
+        low, high = (float(point) for point in marginal.quantiles(_TARGET))
+        if not high > low:
+            low, high = float(marginal.edges[0]), float(marginal.edges[-1])
+    return (low + high) / 2, max((high - low) / 2, 2.0**-60, 2.0**-50 * abs(low + high))
+
+
+@dataclass
+class _Model:
+    basis: Basis
+    centre: float
+    scale: float
+    stored: _native.Rows
+    publisher: Publisher
+    plan: Plan
+    show: bool
+    name: str
+    tau: float = 1.0
+    mu_round: float = 0.0
+
+    def gradient(self, theta: Floats) -> tuple[Floats, float]:
+        """Release X'g at theta."""
+        tau = max(round(self.tau * _ONE), 1)
+        exact = self.stored.gradient(theta, tau)
+        return self.publisher.gradient(exact, tau, self.mu_round, 1.0, _UNIT)
+
+    def residuals(self, theta: Floats, mu: float) -> float:
+        """Release the mean of squared residuals at theta."""
+        tau = max(round(self.tau * _ONE), 1)
+        total, _ = self.publisher.energy(self.stored.energy(theta, tau), tau, mu, _UNIT)
+        return max(total / self.plan.rows, (_LEAST_RESIDUAL * self.tau) ** 2)
+
+    def mean(self, mu: float) -> Fitted:
+        """Return the mean of the target, and no slope."""
+        self.mu_round = mu
+        noisy, sigma = self.gradient(np.zeros(1))
+        length = math.sqrt(self.basis.intercept)
+        # All of the noise in a few rows would be a mean beyond the range of the target.
+        theta = np.clip(noisy / (self.plan.rows * length), -1.0, 1.0) / length
+        covariance = np.array([[(sigma / (self.plan.rows * self.basis.intercept)) ** 2]])
+        averaged = Averaged(theta, np.eye(1), covariance, np.array([[1.0 / self.plan.rows]]))
+        return Fitted(self.basis, self.centre, self.scale, averaged, self.plan.rows, None, 1)
+
+    def boost(self, gram: _native.Gram, purse: Purse, *, additive: bool) -> Fitted:
+        """Return the mean of the last rounds."""
+        plan = self.plan
+        mu_threshold, mu_residuals = purse.take(SHARES.residuals), purse.take(SHARES.residuals)
+        noisy_gram, sigma = self.publisher.gram(gram, purse.rest(SHARES.gram), 1.0)
+        self.mu_round = per_round(purse.rest(), plan.rounds)
+        lines = straight_lines(self.basis)
+        if additive:
+            directions = np.eye(self.basis.features)
+            bent = directions - lines @ lines.T
+            engine = Boosting(noisy_gram, sigma, directions)
+            if plan.straightening:
+                held_back = plan.straightening * engine.norm * bent
+                engine = Boosting(noisy_gram, sigma, directions, held_back)
+        else:
+            engine = Boosting(noisy_gram, sigma, lines)
+        counter = rounds(plan.rounds, show=self.show, name=self.name)
+        moments = []
+        for _ in range(plan.warm_up):
+            next(counter)
+            moments.append(engine.round(self.gradient))
+        if not additive:
+            noise = self.tau / self.mu_round / math.sqrt(len(moments))
+            ridge = 0.5 * engine.norm
+            tails = choose_tails(self.basis, noisy_gram, np.mean(moments, axis=0), noise, ridge)
+            if tails:
+                engine.restrict(straight_lines(self.basis, tails))
+        spread = math.sqrt(self.residuals(engine.theta, mu_threshold))
+        widest = _MOST_TAU if plan.signal > _WIDE_TAU_FROM else 1.0
+        self.tau = min(max(plan.threshold * spread, _LEAST_TAU), widest)
+        for _ in range(plan.rounds - plan.warm_up - plan.averaged):
+            next(counter)
+            engine.round(self.gradient)
+        averaged = engine.average(self.gradient, plan.averaged, counter)
+        variance = self.residuals(averaged.theta, mu_residuals)
+        return Fitted(
+            self.basis, self.centre, self.scale, averaged, plan.rows, variance, plan.rounds
+        )

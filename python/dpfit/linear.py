@@ -1,0 +1,198 @@
+"""PrivateLinearRegression: the one to use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from dpfit._estimator import Floats
+from dpfit._parameters import real
+from dpfit._private import PrivateModel
+from dpfit.accounting import Neighbors
+from dpfit.fitting import Fitted
+from dpfit.schema import Kind, Schema
+from dpfit.table import Missing
+
+__all__ = ["PrivateLinearRegression"]
+
+
+class PrivateLinearRegression(PrivateModel):
+    """Linear regression under differential privacy, without bounds and without tuning.
+
+    Parameters
+    ----------
+    epsilon, delta : float or None
+        The budget; 1 and 1e-6 if neither these nor `mu` is given.
+    mu : float or None
+        The budget as a parameter of Gaussian DP, instead of epsilon and delta.
+    schema : Schema or None
+        What is public about columns: bounds, zero-one columns. What is not listed is found out
+        privately.
+    neighbors : {"add_remove", "replace"}
+        One row more or less, or one row changed.
+    max_rows : int or None
+        With `fit(..., unit=...)`: how many rows of one unit are kept.
+    missing : {"error", "drop"}
+        What to do with a row that holds NaN or an infinity.
+    n_jobs : int or None
+        Threads; None for all that the process may use.
+    verbose : bool, default False
+        Whether to show progress on standard error.
+    random_state : int, Generator, RandomState or None
+        For tests only: a seed makes the result repeatable and not private.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+        Slopes, in the units of X and y.
+    intercept_ : float
+        What is predicted where all features are zero.
+    feature_range_ : array of shape (n_features, 2)
+        Where the line goes: `predict` takes a value beyond as the nearest end.
+    coef_noise_, coef_sampling_ : arrays of shape (n_features + 1, n_features + 1)
+        Covariances of the slopes and, last, of the intercept: of the noise that was added, and of
+        the rows as a sample.
+    target_range_ : tuple of two floats
+        Between which most of the target lies.
+    residual_variance_ : float or None
+        The mean of squared residuals; None if there were too few rows for more than a mean.
+    n_rows_ : float
+        The number of rows, as released.
+    n_rounds_ : int
+        Rounds of boosting.
+    privacy_ : PrivacyRecord
+        What was released, and what it cost.
+
+    Notes
+    -----
+    Ranges of columns are found by noisy histograms; rows are then scaled, weighted to norm one and
+    boosted with noisy gradients, and the mean of the last rounds is the model. All of it is
+    described in ``docs/no_tuning.md``.
+
+    *Privacy.* All attributes follow from noisy releases that compose to the budget.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpfit import PrivateLinearRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, size=(20_000, 2))
+    >>> y = 3 * X[:, 0] - X[:, 1] + rng.normal(size=20_000)
+    >>> model = PrivateLinearRegression(epsilon=1.0).fit(X, y)
+    >>> bool(np.all(np.abs(model.coef_ - [3, -1]) < 0.2))
+    True
+    """
+
+    coef_: Floats
+    intercept_: float
+    feature_range_: Floats
+    coef_noise_: Floats
+    coef_sampling_: Floats
+    _additive = False
+
+    def __init__(
+        self,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        mu: float | None = None,
+        schema: Schema | None = None,
+        neighbors: Neighbors = "add_remove",
+        max_rows: int | None = None,
+        missing: Missing = "error",
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mu = mu
+        self.schema = schema
+        self.neighbors = neighbors
+        self.max_rows = max_rows
+        self.missing = missing
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _set_attributes(self, fitted: Fitted, kinds: Sequence[Kind]) -> None:
+        basis, mean = fitted.basis, fitted.mean
+        count = len(kinds)
+        coefficients = np.zeros(count)
+        ranges = np.tile([-np.inf, np.inf], (count, 1))
+        # Slopes and intercept as linear functions of the coordinates in the mean's directions.
+        change = np.zeros((count + 1, mean.directions.shape[1]))
+        change[-1] = fitted.scale * math.sqrt(basis.intercept) * mean.directions[-1]
+        for column in {ramp.column for ramp in basis.ramps}:
+            used = [i for i in basis.of_column(column) if np.abs(mean.directions[i]).max() > 0.0]
+            first = used[0]
+            slope = fitted.scale * basis.gain * basis.ramps[first].slope
+            coefficients[column] = slope * mean.theta[first]
+            ranges[column] = basis.ramps[first].low, basis.ramps[used[-1]].high
+            change[column] = slope * mean.directions[first]
+            change[-1] -= basis.ramps[first].centre * change[column]
+        centres = {ramp.column: ramp.centre for ramp in basis.ramps}
+        intercept = fitted.centre + fitted.scale * math.sqrt(basis.intercept) * mean.theta[-1]
+        for column, centre in centres.items():
+            intercept -= coefficients[column] * centre
+        self.coef_ = coefficients
+        self.intercept_ = float(intercept)
+        self.feature_range_ = ranges
+        self.coef_noise_ = change @ mean.noise @ change.T
+        variance = 1.0 if fitted.residual_variance is None else fitted.residual_variance
+        self.coef_sampling_ = change @ mean.sampling @ change.T * variance
+
+    def predict(self, X: Any) -> Floats:
+        """Predict, with every feature cut to its range.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of numbers.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            ``X @ coef_ + intercept_`` for rows inside `feature_range_`.
+        """
+        rows = self._rows(X)
+        cut = np.clip(rows, self.feature_range_[:, 0], self.feature_range_[:, 1])
+        predictions: Floats = cut @ self.coef_ + self.intercept_
+        return predictions
+
+    def coef_interval(self, level: float = 0.95, *, sampling: bool = True) -> Floats:
+        """Return confidence intervals of the slopes and, last, of the intercept.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            How often the intervals hold.
+        sampling : bool, default True
+            Whether the rows are a sample of something larger: the intervals then hold for the
+            slopes in the whole. Otherwise they hold for the slopes that least squares would give
+            on these very rows, without noise.
+
+        Returns
+        -------
+        array of shape (n_features + 1, 2)
+            Lower and upper ends.
+
+        Privacy
+        -------
+        Computed from released numbers; costs nothing.
+        """
+        level = real("level", level, 0.0, 1.0 - 1e-12)
+        wide = float(ndtri(0.5 + level / 2)) * self._standard_errors(sampling)
+        middle = np.append(self.coef_, self.intercept_)
+        return np.column_stack([middle - wide, middle + wide])
+
+    def _standard_errors(self, sampling: bool) -> Floats:
+        variance = np.diag(self.coef_noise_)
+        if sampling:
+            variance = variance + np.diag(self.coef_sampling_)
+        result: Floats = np.sqrt(np.maximum(variance, 0.0))
+        return result

@@ -1,0 +1,60 @@
+"""The distribution of one column as far as it was released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Marginal", "on_simplex"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Marginal:
+    """A histogram of released, non-negative weights.
+
+    Parameters
+    ----------
+    edges : array of shape (k + 1,)
+        Where bins begin and end, ascending.
+    weights : array of shape (k,)
+        Weights of the bins, not all zero.
+    """
+
+    edges: Floats
+    weights: Floats
+
+    @classmethod
+    def uniform(cls, low: float, high: float) -> Marginal:
+        """Return what is assumed of a column of which nothing but the bounds is known."""
+        return cls(np.linspace(low, high, 65), np.ones(64))
+
+    def quantiles(self, shares: Sequence[float] | Floats) -> Floats:
+        """Return the points below which these shares of the weight lie."""
+        below = np.concatenate([[0.0], np.cumsum(self.weights)])
+        # A slope in empty bins, so that the curve can be inverted.
+        below = below / below[-1] + 1e-12 * np.arange(below.size)
+        result: Floats = np.interp(shares, below, self.edges)
+        return result
+
+    def points(self) -> tuple[Floats, Floats]:
+        """Return the middles of the bins and their shares of the weight."""
+        return (self.edges[1:] + self.edges[:-1]) / 2, self.weights / self.weights.sum()
+
+
+def on_simplex(counts: Floats, total: float) -> Floats:
+    """Return the non-negative counts with this sum that are nearest to the noisy ones.
+
+    A threshold is subtracted that grows with the noise by itself: with little noise none, with
+    much noise only the largest counts stay.
+    """
+    ordered = np.sort(counts)[::-1]
+    excess = (np.cumsum(ordered) - total) / np.arange(1, counts.size + 1)
+    threshold = excess[np.flatnonzero(ordered > excess)[-1]]
+    result: Floats = np.maximum(counts - threshold, 0.0)
+    return result

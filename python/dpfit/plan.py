@@ -1,0 +1,112 @@
+"""Every constant of the estimators that need no tuning, and what each follows from.
+
+Nothing here sees data: a plan is made of the budget, the columns and the released number of rows.
+The constants were chosen on the tables with an odd task number, at epsilon 0.1, 1 and 10
+(``docs/no_tuning.md`` has the experiments); none of them is sharp.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["Plan", "SHARES", "Shares"]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of the budget's square, by what they are spent on.
+
+    The ranges of features need most when there are many of them, because their noise grows with
+    the root of their number. What a part does not need is left for the rounds.
+    """
+
+    rows: float = 0.01
+    feature_powers: float = 0.055
+    target_powers: float = 0.01
+    feature_bins: float = 0.055
+    target_bins: float = 0.01
+    # For each look closer into a few bins.
+    feature_zoom: float = 0.006
+    target_zoom: float = 0.0015
+    # The residuals' size, once to set the threshold and once for the intervals.
+    residuals: float = 0.01
+    # Of what is left: X'X. It only steers the steps; their noise is what stays in the model.
+    gram: float = 0.25
+
+
+SHARES = Shares()
+# If not even the mean is safe, everything goes to it: where it lies, how far it spreads, the sum.
+_MEAN_ONLY = 60.0
+MEAN_SHARES = Shares(target_powers=0.4, target_bins=0.15, target_zoom=0.02)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a fit does, from mu, the released number of rows and the number of columns.
+
+    Parameters
+    ----------
+    mu : float
+        The whole budget.
+    rows : float
+        The number of rows, as released.
+    open_columns : int
+        Columns whose range has to be found.
+    """
+
+    mu: float
+    rows: float
+    open_columns: int
+
+    @property
+    def signal(self) -> float:
+        """Rows in units of the noise of one count with the whole budget."""
+        return self.rows * self.mu
+
+    @property
+    def mean_only(self) -> bool:
+        """Whether there is too little data for anything but the mean."""
+        return self.signal < _MEAN_ONLY
+
+    # Rounds before the residuals are measured and the ranges are decided, all rounds, and how many
+    # of the last ones are averaged. From 8 to 30 in all the error differs by 1 %.
+    warm_up: int = 4
+    rounds: int = 14
+    averaged: int = 9
+    # The constant's share of the squared norm; from 0.08 to 0.3 the error differs by 1 %.
+    intercept: float = 0.15
+
+    @property
+    def threshold(self) -> float:
+        """Where later residuals are clipped, in standard deviations of them.
+
+        With normal errors, clipping at k moves the fit by about exp(-k^2/2) of a standard
+        deviation, the noise by k / signal: the best k grows like the root of the signal's
+        logarithm.
+        """
+        return math.sqrt(2.0 * math.log(min(max(self.signal / 15.0, 22.0), 1e5)))
+
+    @property
+    def room(self) -> float:
+        """The bound on a row's norm, as a multiple of the norm's root mean square.
+
+        Rows beyond it count less. With more signal, less noise is needed and fewer rows are
+        weighted.
+        """
+        return 1.2 if self.signal < 3000.0 else min(1.2 + 0.35 * math.log10(self.signal / 3000.0), 2.0)
+
+    @property
+    def knots(self) -> int:
+        """Knots of each curve of an additive model."""
+        signal = self.signal / math.sqrt(max(self.open_columns, 1))
+        return 3 if signal < 600.0 else 5 if signal < 1200.0 else 7
+
+    @property
+    def straightening(self) -> float:
+        """How much more what is not straight in a curve is held back than what is.
+
+        In units of the spectral norm of the noise in X'X. With little signal, curves are first of
+        all lines.
+        """
+        return 1.0 if self.knots == 3 else 0.0
