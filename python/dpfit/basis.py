@@ -22,13 +22,10 @@ from dpfit.schema import Binary, Kind
 __all__ = ["Basis", "Ramp", "additive_ramps", "linear_ramps"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Cuts: TypeAlias = Sequence[tuple[float, float]]
 
 # The range of a column: what is beyond 1 % and 99 % is cut, the noise rarely shows it.
 _OUTER = 0.01
-# Where a line may end instead, from the outside in: a share of the column, and how many times as
-# far from the median the point outside of it must be for the piece between them to be long. The
-# ratios are a little above those of a normal column (1.82 and 1.90), which so stays whole.
-_CUTS = ((0.1, 1.85), (0.25, 1.95))
 # The height of a tail's ramp, in half-widths of the inner range: longer ones would take the norm
 # of every row for a few.
 _TAIL_HEIGHT = 2.0
@@ -74,13 +71,28 @@ class Ramp:
         return result
 
 
-def linear_ramps(column: int, kind: Kind, marginal: Marginal | None) -> list[Ramp]:
-    """Return the ramp of a column and, if they reach far, those of the pieces outside of it."""
+def linear_ramps(
+    column: int, kind: Kind, marginal: Marginal | None, cuts: Cuts
+) -> list[Ramp]:
+    """Return the ramp of a column and, if they reach far, those of the pieces outside of it.
+
+    Parameters
+    ----------
+    column : int
+        The column.
+    kind : Kind
+        What is public about it.
+    marginal : Marginal or None
+        What was released of it.
+    cuts : sequence of (share, ratio)
+        Where the line may end, from the outside in: beyond this share of the column on either
+        side, if the point outside of it is at least `ratio` times as far from the median.
+    """
     if marginal is None:
         return [_public(column, kind, 0.0)]
     median = float(marginal.quantiles([0.5])[0])
-    lower = _long_pieces(marginal, median, -1)
-    upper = _long_pieces(marginal, median, 1)
+    lower = _long_pieces(marginal, median, -1, cuts)
+    upper = _long_pieces(marginal, median, 1, cuts)
     low, high = lower[-1], upper[-1]
     if not high > low:
         # Half of the weight is in one point: all that is left are the tails.
@@ -97,10 +109,10 @@ def linear_ramps(column: int, kind: Kind, marginal: Marginal | None) -> list[Ram
     return ramps
 
 
-def _long_pieces(marginal: Marginal, median: float, side: int) -> list[float]:
+def _long_pieces(marginal: Marginal, median: float, side: int, cuts: Cuts) -> list[float]:
     """Return where pieces begin on one side of the median, from the outside in."""
     points = [float(marginal.quantiles([_OUTER if side < 0 else 1.0 - _OUTER])[0])]
-    for share, ratio in _CUTS:
+    for share, ratio in cuts:
         inside = float(marginal.quantiles([share if side < 0 else 1.0 - share])[0])
         if abs(points[-1] - median) > ratio * abs(inside - median):
             points.append(inside)

@@ -19,6 +19,9 @@ Gradient: TypeAlias = Callable[[Floats], tuple[Floats, float]]
 
 # The smallest eigenvalue that is inverted, as a share of the noise's spectral norm.
 _FLOOR = 0.3
+# The last rounds are for the constant if less than this share of the predictions is signal.
+_CONSTANT_BELOW = 0.9
+_CONSTANT_ROUNDS = 3
 # No coefficient needs more: features and targets are of size one.
 _LARGEST = 1e6
 
@@ -79,6 +82,8 @@ class Boosting:
         self._sigma = sigma
         self._held_back = held_back
         self.theta: Floats = np.zeros(len(gram))
+        # What stays, whatever the rounds do.
+        self._fixed: Floats = np.zeros(len(gram))
         self._state: _Noise | None = None
         self.restrict(directions)
 
@@ -96,8 +101,9 @@ class Boosting:
         self._directions = directions
         self._small = gram
         self._norm = norm
-        self._state = _Noise.start(np.eye(len(gram)) - step @ gram, previous, directions)
-        self.theta = directions @ (directions.T @ self.theta)
+        self._true = _without_noise(gram, norm)
+        self._state = _Noise.start(np.eye(len(gram)) - step @ self._true, previous, directions)
+        self.theta = self._fixed + directions @ (directions.T @ (self.theta - self._fixed))
 
     @property
     def norm(self) -> float:
@@ -117,18 +123,82 @@ class Boosting:
         result: Floats = moments
         return result
 
-    def average(self, gradient: Gradient, rounds: int, counter: Iterator[int]) -> Averaged:
-        """Do the last rounds, as the counter goes on; return their mean."""
+    def average(self, gradient: Gradient, counter: Iterator[int], rounds: int) -> Averaged:
+        """Do the last rounds, as the counter goes on; return their mean.
+
+        If most of what varies in the predictions turns out to be noise, the slopes are shrunk and
+        the last few rounds find the constant that goes with them.
+        """
         assert self._state is not None
         total = np.zeros_like(self.theta)
+        self._state.begin_mean()
+        for done in range(1, rounds + 1):
+            next(counter, None)
+            self.round(gradient)
+            total += self.theta
+            if done == rounds - _CONSTANT_ROUNDS:
+                noise = self._state.mean_covariance(done)
+                factor = self._signal_share(total / done, noise)
+                if factor < _CONSTANT_BELOW:
+                    return self._constant(gradient, counter, factor, total / done, noise, done)
+        noise = self._state.mean_covariance(rounds)
+        theta = total / rounds
+        theta = self._shrunk(theta, self._signal_share(theta, noise))
+        return Averaged(theta, self._directions, noise, self._sampling(rounds))
+
+    def _signal_share(self, theta: Floats, noise: Floats) -> float:
+        """Return the share of what varies in the predictions that is not noise.
+
+        James and Stein's factor: one less the expected square of the noise, over the square of
+        all that varies. With ample data it is one; with too little it is zero.
+        """
+        _, spread = self._centred()
+        slopes = (self._directions.T @ theta)[:-1]
+        varies = float(slopes @ spread @ slopes)
+        noisy = float(np.sum(spread * noise[:-1, :-1]))
+        return max(0.0, 1.0 - noisy / varies) if varies > 0.0 else 0.0
+
+    def _centred(self) -> tuple[Floats, Floats]:
+        """Return the means of the features, relative to the constant, and X'X around them."""
+        rows = max(self._true[-1, -1], 1e-300)
+        mean = self._true[:-1, -1] / rows
+        return mean, self._true[:-1, :-1] - rows * np.outer(mean, mean)
+
+    def _shrunk(self, theta: Floats, factor: float) -> Floats:
+        """Return theta with smaller slopes and the same mean prediction."""
+        mean, _ = self._centred()
+        small = self._directions.T @ theta
+        slopes = small[:-1]
+        small = np.append(factor * slopes, small[-1] + (1.0 - factor) * (mean @ slopes))
+        result: Floats = self._directions @ small
+        return result
+
+    def _constant(
+        self,
+        gradient: Gradient,
+        counter: Iterator[int],
+        factor: float,
+        theta: Floats,
+        noise: Floats,
+        done: int,
+    ) -> Averaged:
+        """Shrink the slopes and find the constant anew."""
+        sampling, directions = self._sampling(done), self._directions
+        self.theta = self._shrunk(theta, factor)
+        self._fixed = self.theta.copy()
+        self._fixed[-1] = 0.0
+        self.restrict(np.eye(len(theta))[:, -1:])
+        assert self._state is not None
+        total, rounds = np.zeros_like(theta), 0
         self._state.begin_mean()
         for _ in counter:
             self.round(gradient)
             total += self.theta
-        theta = total / rounds
-        return Averaged(
-            theta, self._directions, self._state.mean_covariance(rounds), self._sampling(rounds)
-        )
+            rounds += 1
+        noise = noise * factor**2
+        noise[-1, :] = noise[:, -1] = 0.0
+        noise[-1, -1] = self._state.mean_covariance(rounds)[0, 0]
+        return Averaged(total / rounds, directions, noise, sampling)
 
     def _sampling(self, rounds: int) -> Floats:
         """Return the covariance that errors of variance one in the rows would add."""
@@ -138,6 +208,18 @@ class Boosting:
         reached = np.eye(len(inverse)) - self._state.mean_decay(rounds)
         result: Floats = reached @ inverse @ reached.T
         return result
+
+
+def _without_noise(gram: Floats, radius: float) -> Floats:
+    """Return what X'X is likely to be along the eigenvectors of the noisy one.
+
+    By the law of spiked matrices, an eigenvector with eigenvalue l of a matrix with noise of
+    spectral radius r has sqrt(l^2 - r^2) in the matrix without noise, and nothing if l < r.
+    """
+    values, vectors = scipy.linalg.eigh(gram)
+    likely = np.sqrt(np.maximum(np.square(values) - radius**2, 0.0)) * (values > 0.0)
+    result: Floats = (vectors * likely) @ vectors.T
+    return result
 
 
 class _Noise:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -101,6 +101,9 @@ def fit_table(
     shares = MEAN_SHARES if plan.mean_only else SHARES
     if plan.mean_only:
         wanted = [False] * len(wanted)
+        if not rows_are_public:
+            again = publisher.count(table.rows(), purse.take(shares.rows))
+            plan = replace(plan, rows=max(_combined(rows, again, shares.rows / SHARES.rows), 1.0))
     marginals = release_marginals(
         table.histogram, publisher, [*wanted, target.bounds is None], rows, purse, shares
     )
@@ -113,7 +116,7 @@ def fit_table(
             if additive:
                 ramps += additive_ramps(column, kind, marginal, knots or plan.knots)
             else:
-                ramps += linear_ramps(column, kind, marginal)
+                ramps += linear_ramps(column, kind, marginal, plan.cuts)
         basis = Basis.fit_to_norm(
             ramps, kinds, marginals, intercept=plan.intercept, room=plan.room
         )
@@ -129,6 +132,11 @@ def fit_table(
     if plan.mean_only:
         return model.mean(purse.rest())
     return model.boost(gram, purse, additive=additive)
+
+
+def _combined(first: float, second: float, ratio: float) -> float:
+    """Return the mean of two counts, the second of which had `ratio` times the budget."""
+    return (first + ratio * second) / (1.0 + ratio)
 
 
 def _target_range(target: Numeric, marginal: Marginal | None) -> tuple[float, float]:
@@ -210,7 +218,7 @@ class _Model:
         for _ in range(plan.rounds - plan.warm_up - plan.averaged):
             next(counter)
             engine.round(self.gradient)
-        averaged = engine.average(self.gradient, plan.averaged, counter)
+        averaged = engine.average(self.gradient, counter, plan.averaged)
         variance = self.residuals(averaged.theta, mu_residuals)
         return Fitted(
             self.basis, self.centre, self.scale, averaged, plan.rows, variance, plan.rounds

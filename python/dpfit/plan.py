@@ -38,7 +38,10 @@ class Shares:
 SHARES = Shares()
 # If not even the mean is safe, everything goes to it: where it lies, how far it spreads, the sum.
 _MEAN_ONLY = 60.0
-MEAN_SHARES = Shares(target_powers=0.4, target_bins=0.15, target_zoom=0.02)
+_CUTS_FROM = 500.0
+_FEW_CUTS = ((0.1, 1.85),)
+_CUTS = ((0.05, 1.45), (0.2, 2.0))
+MEAN_SHARES = Shares(rows=0.12, target_powers=0.3, target_bins=0.15, target_zoom=0.02)
 
 
 @dataclass(frozen=True)
@@ -97,10 +100,23 @@ class Plan:
         return 1.2 if self.signal < 3000.0 else min(1.2 + 0.35 * math.log10(self.signal / 3000.0), 2.0)
 
     @property
+    def column_signal(self) -> float:
+        """The signal in the histograms of all open columns."""
+        return self.signal / math.sqrt(max(self.open_columns, 1))
+
+    @property
+    def cuts(self) -> tuple[tuple[float, float], ...]:
+        """Where the lines of a linear model may end; see :func:`dpfit.basis.linear_ramps`.
+
+        More places to choose from fit more tables and need more signal. The ratios are a little
+        above those of a normal column (1.82; 1.41 and 1.95), which so stays whole.
+        """
+        return _FEW_CUTS if self.column_signal < _CUTS_FROM else _CUTS
+
+    @property
     def knots(self) -> int:
         """Knots of each curve of an additive model."""
-        signal = self.signal / math.sqrt(max(self.open_columns, 1))
-        return 3 if signal < 600.0 else 5 if signal < 1200.0 else 7
+        return 3 if self.column_signal < 600.0 else 5 if self.column_signal < 1200.0 else 7
 
     @property
     def straightening(self) -> float:

@@ -41,6 +41,8 @@ _RUN_EVIDENCE = 3.0
 # What negative or positive numbers must have in all to be taken for present.
 _SIGN_EVIDENCE = 1.0
 _ZERO_EVIDENCE = 3.0
+# How much less likely a size is for every factor of two that it is away from one.
+_ABSURDITY = 0.07
 # Most equal bins, and how many there are for every standard deviation of noise in the number of
 # rows: with many bins of much noise, the quantiles would be noise.
 _MOST_BINS = 64
@@ -152,7 +154,9 @@ def _decide(counts: Floats, sigma: float, rows: float) -> _Range:
         if zero > _ZERO_EVIDENCE * sigma:
             # All zero, as far as can be seen.
             return _Range(-(2.0**_LEAST), 2.0**_LEAST, _FEWEST_BINS)
-        first = last = int(sizes.argmax())
+        # The likeliest power; an absurd one needs more of the noise to look likely.
+        powers = np.arange(_LEAST, _MOST + 1)
+        first = last = int((sizes - _ABSURDITY * noise * np.abs(powers)).argmax())
     run = slice(first, last + 1)
     needed = _SIGN_EVIDENCE * sigma * math.sqrt(last + 1 - first)
     plus, minus = float(positive[run].sum()), float(negative[run].sum())

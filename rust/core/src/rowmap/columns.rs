@@ -103,7 +103,8 @@ impl Column {
     /// The features of a strip's column; their squares are added to those of their rows.
     #[inline(always)]
     pub(crate) fn apply(&self, x: &Rows, features: &mut [Rows], squares: &mut Rows) {
-        for (feature, ramp) in features.iter_mut().zip(&self.ramps) {
+        // The ramp is copied: behind a reference the compiler would fear that writing a feature changes it.
+        for (feature, &ramp) in features.iter_mut().zip(&self.ramps) {
             for ((feature, x), squares) in feature.iter_mut().zip(x).zip(&mut *squares) {
                 *feature = ramp.apply(*x);
                 *squares += *feature * *feature;
