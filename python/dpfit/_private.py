@@ -7,7 +7,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from dpfit._estimator import Array, Floats, PrivateRegressor
+from dpfit._estimator import Array, PrivateRegressor
 from dpfit._parameters import Budget, integer, one_of
 from dpfit.accounting import Event, describe_unit
 from dpfit.exceptions import ParameterError

@@ -71,9 +71,7 @@ class Ramp:
         return result
 
 
-def linear_ramps(
-    column: int, kind: Kind, marginal: Marginal | None, cuts: Cuts
-) -> list[Ramp]:
+def linear_ramps(column: int, kind: Kind, marginal: Marginal | None, cuts: Cuts) -> list[Ramp]:
     """Return the ramp of a column and, if they reach far, those of the pieces outside of it.
 
     Parameters
@@ -119,9 +117,7 @@ def _long_pieces(marginal: Marginal, median: float, side: int, cuts: Cuts) -> li
     return points
 
 
-def additive_ramps(
-    column: int, kind: Kind, marginal: Marginal | None, knots: int
-) -> list[Ramp]:
+def additive_ramps(column: int, kind: Kind, marginal: Marginal | None, knots: int) -> list[Ramp]:
     """Return the ramps between knots at quantiles; between equal steps if bounds are public."""
     if isinstance(kind, Binary):
         return [_public(column, kind, 0.0)]

@@ -82,6 +82,7 @@ class Boosting:
         self._sigma = sigma
         self._held_back = held_back
         self.theta: Floats = np.zeros(len(gram))
+        self._directions = directions
         # What stays, whatever the rounds do.
         self._fixed: Floats = np.zeros(len(gram))
         self._state: _Noise | None = None
@@ -156,7 +157,10 @@ class Boosting:
         slopes = (self._directions.T @ theta)[:-1]
         varies = float(slopes @ spread @ slopes)
         noisy = float(np.sum(spread * noise[:-1, :-1]))
-        return max(0.0, 1.0 - noisy / varies) if varies > 0.0 else 0.0
+        # What is left of X'X by rounding is nothing.
+        if varies <= 1e-9 * float(np.trace(self._true)) * float(slopes @ slopes):
+            return 0.0
+        return min(max(0.0, 1.0 - noisy / varies), 1.0)
 
     def _centred(self) -> tuple[Floats, Floats]:
         """Return the means of the features, relative to the constant, and X'X around them."""

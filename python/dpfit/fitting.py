@@ -16,7 +16,7 @@ from dpfit.accounting import Purse, per_round
 from dpfit.basis import Basis, Ramp, additive_ramps, linear_ramps
 from dpfit.boosting import Averaged, Boosting
 from dpfit.marginal import Marginal
-from dpfit.plan import MEAN_SHARES, SHARES, Plan
+from dpfit.plan import SHARES, Plan
 from dpfit.ranges import choose_tails, straight_lines
 from dpfit.release import Publisher
 from dpfit.scaling import release_marginals
@@ -97,8 +97,8 @@ def fit_table(
     else:
         rows = max(publisher.count(table.rows(), purse.take(SHARES.rows)), 1.0)
     wanted = [isinstance(kind, Numeric) and kind.bounds is None for kind in kinds]
-    plan = Plan(mu / rows_per_unit, rows, sum(wanted))
-    shares = MEAN_SHARES if plan.mean_only else SHARES
+    plan = Plan(mu / rows_per_unit, rows, len(kinds), sum(wanted))
+    shares = plan.shares
     if plan.mean_only:
         wanted = [False] * len(wanted)
         if not rows_are_public:
@@ -117,9 +117,7 @@ def fit_table(
                 ramps += additive_ramps(column, kind, marginal, knots or plan.knots)
             else:
                 ramps += linear_ramps(column, kind, marginal, plan.cuts)
-        basis = Basis.fit_to_norm(
-            ramps, kinds, marginals, intercept=plan.intercept, room=plan.room
-        )
+        basis = Basis.fit_to_norm(ramps, kinds, marginals, intercept=plan.intercept, room=plan.room)
     row_map = _native.RowMap(
         basis.row_map_columns(),
         target=(centre, scale),
@@ -168,11 +166,12 @@ class _Model:
         exact = self.stored.gradient(theta, tau)
         return self.publisher.gradient(exact, tau, self.mu_round, 1.0, _UNIT)
 
-    def residuals(self, theta: Floats, mu: float) -> float:
-        """Release the mean of squared residuals at theta."""
+    def residuals(self, theta: Floats, mu: float) -> tuple[float, float]:
+        """Release the mean of squared residuals at theta; return it and its noise's sigma."""
         tau = max(round(self.tau * _ONE), 1)
-        total, _ = self.publisher.energy(self.stored.energy(theta, tau), tau, mu, _UNIT)
-        return max(total / self.plan.rows, (_LEAST_RESIDUAL * self.tau) ** 2)
+        total, sigma = self.publisher.energy(self.stored.energy(theta, tau), tau, mu, _UNIT)
+        least = (_LEAST_RESIDUAL * self.tau) ** 2
+        return max(total / self.plan.rows, least), sigma / self.plan.rows
 
     def mean(self, mu: float) -> Fitted:
         """Return the mean of the target, and no slope."""
@@ -212,14 +211,15 @@ class _Model:
             tails = choose_tails(self.basis, noisy_gram, np.mean(moments, axis=0), noise, ridge)
             if tails:
                 engine.restrict(straight_lines(self.basis, tails))
-        spread = math.sqrt(self.residuals(engine.theta, mu_threshold))
+        # Rather too wide than too narrow: a threshold within the noise would stop the rounds.
+        spread = math.sqrt(sum(self.residuals(engine.theta, mu_threshold)))
         widest = _MOST_TAU if plan.signal > _WIDE_TAU_FROM else 1.0
         self.tau = min(max(plan.threshold * spread, _LEAST_TAU), widest)
         for _ in range(plan.rounds - plan.warm_up - plan.averaged):
             next(counter)
             engine.round(self.gradient)
         averaged = engine.average(self.gradient, counter, plan.averaged)
-        variance = self.residuals(averaged.theta, mu_residuals)
+        variance, _ = self.residuals(averaged.theta, mu_residuals)
         return Fitted(
             self.basis, self.centre, self.scale, averaged, plan.rows, variance, plan.rounds
         )

@@ -8,9 +8,9 @@ The constants were chosen on the tables with an odd task number, at epsilon 0.1,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-__all__ = ["Plan", "SHARES", "Shares"]
+__all__ = ["SHARES", "Plan", "Shares"]
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,10 @@ class Shares:
 
 
 SHARES = Shares()
-# If not even the mean is safe, everything goes to it: where it lies, how far it spreads, the sum.
-_MEAN_ONLY = 60.0
+# With less signal than this for the root of every column, slopes would be noise, and everything
+# goes to the mean: where it lies, how far the target spreads, the sum.
+_MEAN_ONLY = 27.0
+_LEAST_SIGNAL = 60.0
 _CUTS_FROM = 500.0
 _FEW_CUTS = ((0.1, 1.85),)
 _CUTS = ((0.05, 1.45), (0.2, 2.0))
@@ -54,12 +56,15 @@ class Plan:
         The whole budget.
     rows : float
         The number of rows, as released.
+    columns : int
+        Columns.
     open_columns : int
         Columns whose range has to be found.
     """
 
     mu: float
     rows: float
+    columns: int
     open_columns: int
 
     @property
@@ -70,7 +75,19 @@ class Plan:
     @property
     def mean_only(self) -> bool:
         """Whether there is too little data for anything but the mean."""
-        return self.signal < _MEAN_ONLY
+        return self.signal < max(_MEAN_ONLY * math.sqrt(self.columns), _LEAST_SIGNAL)
+
+    @property
+    def shares(self) -> Shares:
+        """Shares of the budget. With little signal the target's range needs more of it.
+
+        A count of all rows should be 35 times its noise: then a range that holds a tenth of them
+        is still seen.
+        """
+        if self.mean_only:
+            return MEAN_SHARES
+        target = min(max((35.0 / self.signal) ** 2, SHARES.target_powers), 0.2)
+        return replace(SHARES, target_powers=target, target_bins=target)
 
     # Rounds before the residuals are measured and the ranges are decided, all rounds, and how many
     # of the last ones are averaged. From 8 to 30 in all the error differs by 1 %.
@@ -97,7 +114,9 @@ class Plan:
         Rows beyond it count less. With more signal, less noise is needed and fewer rows are
         weighted.
         """
-        return 1.2 if self.signal < 3000.0 else min(1.2 + 0.35 * math.log10(self.signal / 3000.0), 2.0)
+        return (
+            1.2 if self.signal < 3000.0 else min(1.2 + 0.35 * math.log10(self.signal / 3000.0), 2.0)
+        )
 
     @property
     def column_signal(self) -> float:

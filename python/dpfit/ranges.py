@@ -76,9 +76,7 @@ def choose_tails(basis: Basis, gram: Floats, moments: Floats, noise: float, ridg
         ]
     if not options:
         return {}
-    starts = [
-        {column: choices[place] for column, choices in options.items()} for place in (0, -1)
-    ]
+    starts = [{column: choices[place] for column, choices in options.items()} for place in (0, -1)]
     found = [_improve(basis, gram, moments, noise, ridge, options, start) for start in starts]
     return max(found, key=lambda tails: _explained(basis, gram, moments, ridge, tails))
 
@@ -102,15 +100,14 @@ def _improve(
             best = -np.inf
             for choice in choices:
                 line = basis.straight(choice)
-                explained = (line @ left) ** 2 / max(line @ gram @ line + ridge, ridge) / noise**2
+                length = max(float(line @ gram @ line), 0.0) + ridge
+                explained = float(line @ left) ** 2 / length / noise**2
                 if explained > best + _EVIDENCE:
                     best, tails[column] = explained, choice
     return tails
 
 
-def _explained(
-    basis: Basis, gram: Floats, moments: Floats, ridge: float, tails: Tails
-) -> float:
+def _explained(basis: Basis, gram: Floats, moments: Floats, ridge: float, tails: Tails) -> float:
     lines = straight_lines(basis, tails)
     small = lines.T @ gram @ lines + ridge * np.eye(lines.shape[1])
     return float(moments @ lines @ np.linalg.solve(small, lines.T @ moments))

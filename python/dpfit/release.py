@@ -45,7 +45,8 @@ class Publisher:
     -------
     Each method multiplies the statistic's proven sensitivity by 1/mu, rounds up, and adds
     round(sigma Z) to exact integers, so that the release is mu-GDP; what it returns is computed
-    from the noisy integers alone. A unit of m rows moves a sum m times as far as one row does. ``docs/privacy/statistics.md`` has the sensitivities.
+    from the noisy integers alone. A unit of m rows moves a sum m times as far as one row does.
+    ``docs/privacy/statistics.md`` has the sensitivities.
     """
 
     def __init__(
@@ -169,7 +170,9 @@ class Publisher:
         noisy = histogram.release(np.repeat(sigmas, lengths), self._entropy, n_jobs=self._n_jobs)
         features = sum(counted[:-1])
         if features:
-            name = "histogram of a feature" if features == 1 else f"histograms of {features} features"
+            name = (
+                "histogram of a feature" if features == 1 else f"histograms of {features} features"
+            )
             self._record(name, self._histogram_sensitivity(features), mu[0])
         if counted[-1]:
             self._record("histogram of the target", self._histogram_sensitivity(1), mu[1])

@@ -39,7 +39,9 @@ class Numeric:
             raise ParameterError("the bounds of Numeric must be numbers") from None
         width = high - low
         if not (math.isfinite(width) and 1e-90 < width < 1e90 and max(-low, high) < 1e90):
-            raise ParameterError(f"Numeric({low!r}, {high!r}) must have low < high, both below 1e90")
+            raise ParameterError(
+                f"Numeric({low!r}, {high!r}) must have low < high, both below 1e90"
+            )
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 

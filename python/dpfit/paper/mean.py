@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from dpfit import _native
+from dpfit._estimator import Array, Floats, PrivateRegressor
 from dpfit._parameters import Budget, integer, real
 from dpfit._progress import rounds
 from dpfit.accounting import Event, Neighbors, per_round, split
-from dpfit._estimator import Array, Floats, PrivateRegressor
 from dpfit.release import Publisher
 
 __all__ = ["BoostedMean"]

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dpfit._estimator import Array, Floats, LinearModel
 from dpfit._parameters import Budget, integer
 from dpfit.accounting import Event, Neighbors
 from dpfit.exceptions import NotFiniteError, ParameterError
-from dpfit._estimator import Array, Floats, LinearModel
 from dpfit.paper._tukey import Grid, release_tukey_point
 from dpfit.release import Publisher
 
