@@ -8,6 +8,7 @@ An additive model has ramps between knots, whose sum is a piecewise-linear curve
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -137,9 +138,7 @@ def additive_ramps(column: int, kind: Kind, marginal: Marginal | None, knots: in
             kept.append(float(point))
     if len(kept) == 1:
         kept = list(_apart(kept[0], kept[0]))
-    return [
-        Ramp(column, low, high, median, 1.0) for low, high in zip(kept[:-1], kept[1:], strict=True)
-    ]
+    return [Ramp(column, low, high, median, 1.0) for low, high in itertools.pairwise(kept)]
 
 
 def _public(column: int, kind: Kind, centre: float) -> Ramp:

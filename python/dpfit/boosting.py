@@ -19,6 +19,8 @@ Gradient: TypeAlias = Callable[[Floats], tuple[Floats, float]]
 
 # The smallest eigenvalue that is inverted, as a share of the noise's spectral norm.
 _FLOOR = 0.3
+# What is assumed of X'X where its noise hides it, as a share of the noise's spectral norm.
+_UNSEEN = 0.3
 # The last rounds are for the constant if less than this share of the predictions is signal.
 _CONSTANT_BELOW = 0.9
 _CONSTANT_ROUNDS = 3
@@ -157,10 +159,7 @@ class Boosting:
         slopes = (self._directions.T @ theta)[:-1]
         varies = float(slopes @ spread @ slopes)
         noisy = float(np.sum(spread * noise[:-1, :-1]))
-        # What is left of X'X by rounding is nothing.
-        if varies <= 1e-9 * float(np.trace(self._true)) * float(slopes @ slopes):
-            return 0.0
-        return min(max(0.0, 1.0 - noisy / varies), 1.0)
+        return min(max(0.0, 1.0 - noisy / varies), 1.0) if varies > 0.0 else 0.0
 
     def _centred(self) -> tuple[Floats, Floats]:
         """Return the means of the features, relative to the constant, and X'X around them."""
@@ -218,10 +217,12 @@ def _without_noise(gram: Floats, radius: float) -> Floats:
     """Return what X'X is likely to be along the eigenvectors of the noisy one.
 
     By the law of spiked matrices, an eigenvector with eigenvalue l of a matrix with noise of
-    spectral radius r has sqrt(l^2 - r^2) in the matrix without noise, and nothing if l < r.
+    spectral radius r has sqrt(l^2 - r^2) in the matrix without noise. Where l < r nothing can be
+    told apart; a small share of the radius stands for what may be there.
     """
     values, vectors = scipy.linalg.eigh(gram)
     likely = np.sqrt(np.maximum(np.square(values) - radius**2, 0.0)) * (values > 0.0)
+    likely = np.maximum(likely, _UNSEEN * radius)
     result: Floats = (vectors * likely) @ vectors.T
     return result
 

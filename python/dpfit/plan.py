@@ -135,7 +135,8 @@ class Plan:
     @property
     def knots(self) -> int:
         """Knots of each curve of an additive model."""
-        return 3 if self.column_signal < 600.0 else 5 if self.column_signal < 1200.0 else 7
+        steps = ((200.0, 2), (600.0, 3), (1200.0, 5))
+        return next((knots for below, knots in steps if self.column_signal < below), 7)
 
     @property
     def straightening(self) -> float:
@@ -144,4 +145,4 @@ class Plan:
         In units of the spectral norm of the noise in X'X. With little signal, curves are first of
         all lines.
         """
-        return 1.0 if self.knots == 3 else 0.0
+        return 1.0 if self.knots <= 3 else 0.0

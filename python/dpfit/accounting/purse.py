@@ -1,4 +1,4 @@
-"""A budget that is spent step by step, where later steps may depend on what earlier ones released."""
+"""A budget spent step by step, where later steps may depend on earlier releases."""
 
 from __future__ import annotations
 
