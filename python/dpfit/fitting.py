@@ -117,7 +117,9 @@ def fit_table(
                 ramps += additive_ramps(column, kind, marginal, knots or plan.knots)
             else:
                 ramps += linear_ramps(column, kind, marginal, plan.cuts)
-        basis = Basis.fit_to_norm(ramps, kinds, marginals, intercept=plan.intercept, room=plan.room)
+        basis = Basis.fit_to_norm(
+            ramps, kinds, marginals, intercept=plan.intercept, room=plan.room(additive=additive)
+        )
     row_map = _native.RowMap(
         basis.row_map_columns(),
         target=(centre, scale),

@@ -42,7 +42,12 @@ _MEAN_ONLY = 27.0
 _LEAST_SIGNAL = 60.0
 _CUTS_FROM = 500.0
 _FEW_CUTS = ((0.1, 1.85),)
-_CUTS = ((0.05, 1.45), (0.2, 2.0))
+_CUTS = ((0.05, 1.7), (0.2, 2.4))
+_ROOM = 1.2
+_ADDITIVE_ROOM = 1.1
+_ROOM_PER_COLUMN = 1.5
+_ROOM_GROWTH = 0.35
+_WIDE_ROOM_FROM = 1000.0
 MEAN_SHARES = Shares(rows=0.12, target_powers=0.3, target_bins=0.15, target_zoom=0.02)
 
 
@@ -107,16 +112,19 @@ class Plan:
         """
         return math.sqrt(2.0 * math.log(min(max(self.signal / 15.0, 22.0), 1e5)))
 
-    @property
-    def room(self) -> float:
-        """The bound on a row's norm, as a multiple of the norm's root mean square.
+    def room(self, *, additive: bool) -> float:
+        """Return the bound on a row's norm, as a multiple of the norm's root mean square.
 
-        Rows beyond it count less. With more signal, less noise is needed and fewer rows are
-        weighted.
+        Rows beyond it count less, which least squares would not do. With much signal less noise is
+        needed, and fewer rows are weighted. In a linear model, whose intervals are for least
+        squares, the bound is wider the fewer columns there are, because their norm varies more.
         """
-        return (
-            1.2 if self.signal < 3000.0 else min(1.2 + 0.35 * math.log10(self.signal / 3000.0), 2.0)
-        )
+        growth = _ROOM_GROWTH * max(math.log10(max(self.signal, 1.0) / 3000.0), 0.0)
+        if additive:
+            return _ADDITIVE_ROOM + growth
+        if self.signal < _WIDE_ROOM_FROM:
+            return _ROOM
+        return _ROOM + _ROOM_PER_COLUMN / self.columns + growth
 
     @property
     def column_signal(self) -> float:
@@ -127,8 +135,8 @@ class Plan:
     def cuts(self) -> tuple[tuple[float, float], ...]:
         """Where the lines of a linear model may end; see :func:`dpfit.basis.linear_ramps`.
 
-        More places to choose from fit more tables and need more signal. The ratios are a little
-        above those of a normal column (1.82; 1.41 and 1.95), which so stays whole.
+        More places to choose from fit more tables and need more signal. The ratios are above those
+        of a normal column (1.82; 1.41 and 1.95), which so stays whole.
         """
         return _FEW_CUTS if self.column_signal < _CUTS_FROM else _CUTS
 

@@ -1,0 +1,70 @@
+"""How often the intervals hold: 1,000 fits of simulated tables for each of several n, d and epsilon.
+
+Without the sampling part, intervals should hold the least-squares solution of the very rows; with
+it, that of the law that the rows are drawn from. Both on features cut to the model's range.
+
+    coverage.py [--fits 1000]
+"""
+
+import argparse
+import warnings
+
+import numpy as np
+
+from dpfit import PrivateLinearRegression
+from dpfit.exceptions import InsecureSeedWarning
+
+CASES = ((5_000, 3, 1.0), (20_000, 3, 1.0), (20_000, 10, 1.0), (5_000, 3, 10.0), (20_000, 10, 10.0))
+LEVEL = 0.95
+
+
+def draw(rng, n, d, slopes, errors=True):
+    shared = rng.normal(size=(n, 1))
+    X = 0.6 * shared + 0.8 * rng.normal(size=(n, d))
+    X[:, 0] = np.exp(0.3 * X[:, 0])
+    X[:, -1] = 100 + 10 * X[:, -1]
+    y = X @ slopes
+    return X, y + rng.normal(size=n) if errors else y
+
+
+def least_squares(model, X, y):
+    cut = np.clip(X, model.feature_range_[:, 0], model.feature_range_[:, 1])
+    centre, scale = cut.mean(axis=0), cut.std(axis=0)
+    A = np.column_stack([(cut - centre) / scale, np.ones(len(cut))])
+    theta = np.linalg.lstsq(A, y, rcond=None)[0]
+    coef = theta[:-1] / scale
+    return np.append(coef, theta[-1] - coef @ centre)
+
+
+def covered(interval, value):
+    return (interval[:, 0] <= value) & (value <= interval[:, 1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--fits", type=int, default=1000)
+    fits = parser.parse_args().fits
+    warnings.simplefilter("ignore", InsecureSeedWarning)
+    print(f"{fits} fits each, {LEVEL:.0%} intervals; slopes and intercept")
+    for n, d, epsilon in CASES:
+        slopes = np.append(np.linspace(1.0, -0.5, d - 1), 0.05)
+        whole = draw(np.random.default_rng(0), 100_000, d, slopes, errors=False)
+        noise_only, with_sampling = np.zeros(d + 1), np.zeros(d + 1)
+        for seed in range(fits):
+            X, y = draw(np.random.default_rng((1, seed)), n, d, slopes)
+            model = PrivateLinearRegression(epsilon=epsilon, random_state=seed).fit(X, y)
+            sample = least_squares(model, X, y)
+            noise_only += covered(model.coef_interval(LEVEL, sampling=False), sample)
+            with_sampling += covered(model.coef_interval(LEVEL), least_squares(model, *whole))
+        for name, count in (("noise only", noise_only), ("with sampling", with_sampling)):
+            share = count / fits
+            print(
+                f"n={n} d={d} epsilon={epsilon:g} {name}: {share.mean():.3f}"
+                f" (slopes {share[:-1].min():.3f} to {share[:-1].max():.3f},"
+                f" intercept {share[-1]:.3f})",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
