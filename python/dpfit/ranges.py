@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -63,22 +65,43 @@ def choose_tails(basis: Basis, gram: Floats, moments: Floats, noise: float, ridg
     -------
     A function of released numbers.
     """
-    options: dict[int, list[tuple[int, ...]]] = {}
+    options: dict[int, list[_Line]] = {}
     for column in sorted({ramp.column for ramp in basis.ramps}):
         features = basis.of_column(column)
         if len(features) == 1:
             continue
         (inner,) = (i for i in features if basis.ramps[i].tail == 0)
         options[column] = [
-            tuple(range(first, last + 1))
+            _Line.of(basis, gram, range(first, last + 1))
             for last in range(inner, features[-1] + 1)
             for first in range(inner, features[0] - 1, -1)
         ]
     if not options:
         return {}
-    starts = [{column: choices[place] for column, choices in options.items()} for place in (0, -1)]
-    found = [_improve(basis, gram, moments, noise, ridge, options, start) for start in starts]
-    return max(found, key=lambda tails: _explained(basis, gram, moments, ridge, tails))
+    found = []
+    for place in (0, -1):
+        start = {column: lines[place].features for column, lines in options.items()}
+        found.append(_improve(basis, gram, moments, noise, ridge, options, start))
+    return max(found, key=lambda tails: _explained(basis, gram, moments, ridge, tails)[1])
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line through some features of a column, and X'X times it."""
+
+    features: tuple[int, ...]
+    places: npt.NDArray[np.intp]
+    values: Floats
+    image: Floats
+    square: float
+
+    @classmethod
+    def of(cls, basis: Basis, gram: Floats, features: Iterable[int]) -> _Line:
+        chosen = tuple(features)
+        places = np.array(chosen)
+        values = basis.straight(chosen)[places]
+        image = gram[:, places] @ values
+        return cls(chosen, places, values, image, max(float(values @ image[places]), 0.0))
 
 
 def _improve(
@@ -87,27 +110,34 @@ def _improve(
     moments: Floats,
     noise: float,
     ridge: float,
-    options: dict[int, list[tuple[int, ...]]],
+    options: dict[int, list[_Line]],
     tails: Tails,
 ) -> Tails:
-    """Change one column's choice after the other while that explains more."""
+    """Change one column's line after the other while that explains more, the others given."""
     columns = sorted({ramp.column for ramp in basis.ramps})
     for _ in range(_SWEEPS):
-        for column, choices in options.items():
-            others = np.delete(straight_lines(basis, tails), columns.index(column), axis=1)
-            small = others.T @ gram @ others + ridge * np.eye(others.shape[1])
-            left = moments - gram @ (others @ np.linalg.solve(small, others.T @ moments))
+        slopes, _ = _explained(basis, gram, moments, ridge, tails)
+        left = moments - gram @ (straight_lines(basis, tails) @ slopes)
+        for column, lines in options.items():
+            place = columns.index(column)
+            (current,) = (line for line in lines if line.features == tails[column])
+            left = left + slopes[place] * current.image
             best = -np.inf
-            for choice in choices:
-                line = basis.straight(choice)
-                length = max(float(line @ gram @ line), 0.0) + ridge
-                explained = float(line @ left) ** 2 / length / noise**2
+            for line in lines:
+                along = float(line.values @ left[line.places])
+                explained = along**2 / (line.square + ridge) / noise**2
                 if explained > best + _EVIDENCE:
-                    best, tails[column] = explained, choice
+                    best, current, slope = explained, line, along / (line.square + ridge)
+            left = left - slope * current.image
+            tails[column], slopes[place] = current.features, slope
     return tails
 
 
-def _explained(basis: Basis, gram: Floats, moments: Floats, ridge: float, tails: Tails) -> float:
+def _explained(
+    basis: Basis, gram: Floats, moments: Floats, ridge: float, tails: Tails
+) -> tuple[Floats, float]:
+    """Return the slopes of all lines together, and the sum of squares that they explain."""
     lines = straight_lines(basis, tails)
-    small = lines.T @ gram @ lines + ridge * np.eye(lines.shape[1])
-    return float(moments @ lines @ np.linalg.solve(small, lines.T @ moments))
+    along = lines.T @ moments
+    slopes: Floats = np.linalg.solve(lines.T @ gram @ lines + ridge * np.eye(lines.shape[1]), along)
+    return slopes, float(along @ slopes)
