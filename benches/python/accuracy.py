@@ -112,6 +112,16 @@ def errors(table, method, epsilon, seeds):
     return float(np.median(found))
 
 
+def read(path):
+    with path.open(newline="") as lines:
+        return {
+            (int(row["task"]), float(row["epsilon"])): {
+                name: float(value) for name, value in row.items() if name in METHODS
+            }
+            for row in csv.DictReader(lines)
+        }
+
+
 def gmean(values):
     return float(np.exp(np.mean(np.log(values))))
 
@@ -155,10 +165,13 @@ def main():
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--figure", type=pathlib.Path)
     parser.add_argument("--csv", type=pathlib.Path)
+    parser.add_argument("--known", type=pathlib.Path, help="CSV of other methods, not fitted again")
     args = parser.parse_args()
     if args.data is None:
         sys.exit("no tables: give --data FOLDER, or set DPFIT_DATA (Parquet, column `target`)")
-    methods = args.methods.split(",")
+    fitted = args.methods.split(",")
+    known = read(args.known) if args.known else {}
+    methods = fitted + sorted({m for row in known.values() for m in row} - set(fitted))
     rows = []
     for file in sorted(pathlib.Path(args.data).glob("*.parquet")):
         table = load(file)
@@ -166,7 +179,8 @@ def main():
             continue
         for epsilon in EPSILONS:
             row = {"task": int(file.stem[:6]), "table": file.stem[7:], "epsilon": epsilon}
-            row |= {m: errors(table, m, epsilon, args.seeds) for m in methods}
+            row |= known.get((row["task"], epsilon), {})
+            row |= {m: errors(table, m, epsilon, args.seeds) for m in fitted}
             rows.append(row)
             shown = "  ".join(f"{m} {row[m]:.4g}" for m in methods)
             print(f"{file.stem:45s} eps={epsilon:<4g} {shown}", flush=True)

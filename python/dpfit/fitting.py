@@ -36,8 +36,6 @@ _LEAST_TAU = 0.02
 _WIDE_TAU_FROM = 3000.0
 # The smallest residuals that are believed, as a share of the threshold.
 _LEAST_RESIDUAL = 0.05
-# The half-width of the target's range: 5 % to 95 %.
-_TARGET = (0.05, 0.95)
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ def fit_table(
     marginals = release_marginals(
         table.histogram, publisher, [*wanted, target.bounds is None], rows, purse, shares
     )
-    centre, scale = _target_range(target, marginals.pop())
+    centre, scale = _target_range(target, marginals.pop(), plan.target_share)
     if plan.mean_only:
         basis = Basis((), table.columns, 1.0, 0.999)
     else:
@@ -139,11 +137,13 @@ def _combined(first: float, second: float, ratio: float) -> float:
     return (first + ratio * second) / (1.0 + ratio)
 
 
-def _target_range(target: Numeric, marginal: Marginal | None) -> tuple[float, float]:
+def _target_range(
+    target: Numeric, marginal: Marginal | None, outside: float
+) -> tuple[float, float]:
     if marginal is None:
         low, high = target.bounds or (-1.0, 1.0)
     else:
-        low, high = (float(point) for point in marginal.quantiles(_TARGET))
+        low, high = (float(point) for point in marginal.quantiles([outside, 1.0 - outside]))
         if not high > low:
             low, high = float(marginal.edges[0]), float(marginal.edges[-1])
     return (low + high) / 2, max((high - low) / 2, 2.0**-60, 2.0**-50 * abs(low + high))

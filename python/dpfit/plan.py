@@ -43,6 +43,9 @@ _LEAST_SIGNAL = 60.0
 _CUTS_FROM = 500.0
 _FEW_CUTS = ((0.1, 1.85),)
 _CUTS = ((0.05, 1.7), (0.2, 2.4))
+_KNOTS = ((200.0, 2), (450.0, 3), (1200.0, 5), (5000.0, 7))
+_MOST_KNOTS = 11
+_WIDE_TARGET_FROM = 5000.0
 _ROOM = 1.2
 _ADDITIVE_ROOM = 1.1
 _ROOM_PER_COLUMN = 1.5
@@ -112,6 +115,14 @@ class Plan:
         """
         return math.sqrt(2.0 * math.log(min(max(self.signal / 15.0, 22.0), 1e5)))
 
+    @property
+    def target_share(self) -> float:
+        """The share of targets beyond each end of the range that they are scaled to.
+
+        With ample signal nearly all are inside, because tails may carry what is to be explained.
+        """
+        return 0.05 if self.signal < _WIDE_TARGET_FROM else 0.01
+
     def room(self, *, additive: bool) -> float:
         """Return the bound on a row's norm, as a multiple of the norm's root mean square.
 
@@ -143,8 +154,7 @@ class Plan:
     @property
     def knots(self) -> int:
         """Knots of each curve of an additive model."""
-        steps = ((200.0, 2), (600.0, 3), (1200.0, 5))
-        return next((knots for below, knots in steps if self.column_signal < below), 7)
+        return next((knots for below, knots in _KNOTS if self.column_signal < below), _MOST_KNOTS)
 
     @property
     def straightening(self) -> float:

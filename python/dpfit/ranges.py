@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg
 
 from dpfit.basis import Basis
 
@@ -139,5 +140,7 @@ def _explained(
     """Return the slopes of all lines together, and the sum of squares that they explain."""
     lines = straight_lines(basis, tails)
     along = lines.T @ moments
-    slopes: Floats = np.linalg.solve(lines.T @ gram @ lines + ridge * np.eye(lines.shape[1]), along)
+    slopes: Floats = scipy.linalg.solve(
+        lines.T @ gram @ lines + ridge * np.eye(lines.shape[1]), along
+    )
     return slopes, float(along @ slopes)
