@@ -82,7 +82,9 @@ class Ebm:
             delta=DELTA,
             random_state=self.seed,
             n_jobs=1,
-            privacy_bounds={i: (a, b) for i, (a, b) in enumerate(zip(X.min(0), X.max(0)))},
+            privacy_bounds={
+                i: (a, b) for i, (a, b) in enumerate(zip(X.min(0), X.max(0), strict=True))
+            },
             privacy_target_min=float(y.min()),
             privacy_target_max=float(y.max()),
         )

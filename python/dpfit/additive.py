@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,13 @@ from dpfit._parameters import integer
 from dpfit._private import PrivateModel
 from dpfit.accounting import Neighbors
 from dpfit.fitting import Fitted
+from dpfit.plots import plot_curves
 from dpfit.schema import Kind, Schema
+from dpfit.summary import Summary, additive_summary
 from dpfit.table import Missing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["PrivateAdditiveRegression"]
 
@@ -174,3 +179,40 @@ class PrivateAdditiveRegression(PrivateModel):
             if len(points) > 1:
                 predictions += np.interp(rows[:, column], points, heights)
         return predictions
+
+    def summary(self) -> Summary:
+        """Return a table of the model: text when printed, HTML in a notebook.
+
+        Returns
+        -------
+        Summary
+            Budget and fit at the top, then the range and the reach of every curve.
+
+        Privacy
+        -------
+        Computed from released numbers; costs nothing.
+        """
+        return additive_summary(self)
+
+    def plot_curves(
+        self, features: Sequence[int | str] | int | str | None = None, ncols: int = 3
+    ) -> Figure:
+        """Draw the curves side by side, on one vertical scale; needs matplotlib.
+
+        Parameters
+        ----------
+        features : sequence of int or str, optional
+            Positions or names, drawn in this order. None for the twelve most important.
+        ncols : int, default 3
+            Curves in a row.
+
+        Returns
+        -------
+        matplotlib Figure
+            The curves.
+
+        Privacy
+        -------
+        Computed from released numbers; costs nothing.
+        """
+        return plot_curves(self, features, ncols)

@@ -75,6 +75,8 @@ class Ramp:
 def linear_ramps(column: int, kind: Kind, marginal: Marginal | None, cuts: Cuts) -> list[Ramp]:
     """Return the ramp of a column and, if they reach far, those of the pieces outside of it.
 
+    A column in which nothing varies, as far as can be seen, has none.
+
     Parameters
     ----------
     column : int
@@ -89,6 +91,8 @@ def linear_ramps(column: int, kind: Kind, marginal: Marginal | None, cuts: Cuts)
     """
     if marginal is None:
         return [_public(column, kind, 0.0)]
+    if marginal.is_point():
+        return []
     median = float(marginal.quantiles([0.5])[0])
     lower = _long_pieces(marginal, median, -1, cuts)
     upper = _long_pieces(marginal, median, 1, cuts)
@@ -126,6 +130,8 @@ def additive_ramps(column: int, kind: Kind, marginal: Marginal | None, knots: in
         whole = _public(column, kind, 0.0)
         marginal = Marginal.uniform(whole.low, whole.high)
         outer = (0.0, 1.0)
+    elif marginal.is_point():
+        return []
     else:
         outer = (_OUTER, 1.0 - _OUTER)
     inside = np.arange(1, knots + 1) / (knots + 1)

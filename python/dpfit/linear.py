@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -14,8 +14,13 @@ from dpfit._parameters import real
 from dpfit._private import PrivateModel
 from dpfit.accounting import Neighbors
 from dpfit.fitting import Fitted
+from dpfit.plots import plot_coefficients
 from dpfit.schema import Kind, Schema
+from dpfit.summary import Summary, linear_summary
 from dpfit.table import Missing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["PrivateLinearRegression"]
 
@@ -196,3 +201,43 @@ class PrivateLinearRegression(PrivateModel):
             variance = variance + np.diag(self.coef_sampling_)
         result: Floats = np.sqrt(np.maximum(variance, 0.0))
         return result
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return a table of the model: text when printed, HTML in a notebook.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            How often the intervals hold.
+
+        Returns
+        -------
+        Summary
+            Budget and fit at the top, then coefficients with their standard errors and intervals.
+
+        Privacy
+        -------
+        Computed from released numbers; costs nothing.
+        """
+        return linear_summary(self, level)
+
+    def plot_coefficients(self, level: float = 0.95, ax: Axes | None = None) -> Axes:
+        """Draw the coefficients with their intervals; needs matplotlib.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            How often the intervals hold.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        matplotlib Axes
+            Coefficients times half the width of their ranges, the largest on top.
+
+        Privacy
+        -------
+        Computed from released numbers; costs nothing.
+        """
+        return plot_coefficients(self, level, ax)

@@ -13,6 +13,9 @@ __all__ = ["Marginal", "on_simplex"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
+# A column with one other value in a thousand is still looked at.
+_POINT = 0.999
+
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
@@ -41,6 +44,10 @@ class Marginal:
         below = below / below[-1] + 1e-12 * np.arange(below.size)
         result: Floats = np.interp(shares, below, self.edges)
         return result
+
+    def is_point(self) -> bool:
+        """Return whether nearly all weight is in one bin: a constant, as far as can be seen."""
+        return bool(self.weights.max() > _POINT * self.weights.sum())
 
     def points(self) -> tuple[Floats, Floats]:
         """Return the middles of the bins and their shares of the weight."""

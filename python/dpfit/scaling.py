@@ -39,8 +39,11 @@ _RUN_PENALTY = 1.5
 # column of 50 has such a run (simulated 200,000 times).
 _RUN_EVIDENCE = 2.25
 # What negative or positive numbers must have in all to be taken for present.
-_SIGN_EVIDENCE = 1.0
+_SIGN_EVIDENCE = 2.0
 _ZERO_EVIDENCE = 3.0
+# What the bins at an end must have in all, in standard deviations of their sum. More would cut tails
+# that are there: 2.5 costs 2 % of the error at epsilon = 1.
+_END_EVIDENCE = 1.5
 # How much less likely a size is for every factor of two that it is away from one.
 _ABSURDITY = 0.07
 # Most equal bins, and how many there are for every standard deviation of noise in the number of
@@ -120,7 +123,7 @@ def release_marginals(
         counts, _ = _release(count, publisher, bins, spend)
         for i, (r, c) in enumerate(zip(ranges, counts, strict=True)):
             if r is not None and c is not None:
-                marginals[i] = _refine(marginals[i], r, c[1:-1], rows)
+                marginals[i] = _refine(marginals[i], r, c[1:-1], rows, sigmas[i])
     return marginals
 
 
@@ -193,11 +196,15 @@ def _closer(marginal: Marginal, current: _Range) -> _Range | None:
     return _Range(low, high, 0)
 
 
-def _refine(coarse: Marginal | None, fine: _Range, counts: Floats, rows: float) -> Marginal:
+def _refine(
+    coarse: Marginal | None, fine: _Range, counts: Floats, rows: float, sigma: float
+) -> Marginal:
     """Return the marginal with the counts of `fine` instead of the bins that they lie in."""
     edges = np.linspace(fine.low, fine.high, fine.bins + 1)
     if coarse is None:
-        return _trim(edges, on_simplex(counts, max(rows, 1.0)))
+        first, last = _seen(counts, sigma)
+        weights = on_simplex(counts[first : last + 1], max(rows, 1.0))
+        return _trim(edges[first : last + 2], weights)
     below = coarse.edges[:-1] < fine.low - (edges[1] - edges[0]) / 2
     above = coarse.edges[1:] > fine.high + (edges[1] - edges[0]) / 2
     inside = max(float(coarse.weights[~below & ~above].sum()), 1.0)
@@ -205,6 +212,21 @@ def _refine(coarse: Marginal | None, fine: _Range, counts: Floats, rows: float) 
         np.concatenate([coarse.edges[:-1][below], edges, coarse.edges[1:][above]]),
         np.concatenate([coarse.weights[below], on_simplex(counts, inside), coarse.weights[above]]),
     )
+
+
+def _seen(counts: Floats, sigma: float) -> tuple[int, int]:
+    """Return the first and the last bin that something is seen of.
+
+    From either end, as many rows must have come together as noise alone rarely does: otherwise a
+    few bins of noise far out would be the range's end.
+    """
+    rare = _END_EVIDENCE * sigma * np.sqrt(np.arange(1, counts.size + 1))
+    from_low = np.flatnonzero(np.cumsum(counts) > rare)
+    from_high = np.flatnonzero(np.cumsum(counts[::-1]) > rare)
+    if not from_low.size or not from_high.size:
+        return 0, counts.size - 1
+    first, last = int(from_low[0]), counts.size - 1 - int(from_high[0])
+    return (first, last) if first <= last else (last, first)
 
 
 def _trim(edges: Floats, weights: Floats) -> Marginal:

@@ -1,0 +1,203 @@
+"""Plots: what is drawn are the model's numbers; matplotlib is needed for nothing else."""
+
+import itertools
+import subprocess
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from sklearn.exceptions import NotFittedError
+
+from dpfit import (
+    Binary,
+    Numeric,
+    ParameterError,
+    PrivateAdditiveRegression,
+    PrivateLinearRegression,
+    Schema,
+)
+
+seeded = pytest.mark.filterwarnings("ignore::dpfit.InsecureSeedWarning")
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+def table(columns, rows=20_000):
+    rng = np.random.default_rng(columns)
+    Z = rng.normal(size=(rows, columns))
+    y = Z @ np.linspace(1.0, 0.0, columns) + np.abs(Z[:, 0]) + rng.normal(size=rows)
+    names = [f"column_{i}" for i in range(columns)]
+    return pd.DataFrame(Z * np.logspace(-3, 5, columns), columns=names), y
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return PrivateLinearRegression(epsilon=1.0).fit(*table(5))
+
+
+@pytest.fixture(scope="module")
+def additive():
+    return PrivateAdditiveRegression(epsilon=2.0).fit(*table(14))
+
+
+def labels(ax):
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def titles(figure):
+    return [ax.get_title(loc="left") for ax in figure.axes if ax.get_visible()]
+
+
+def all_texts(figure):
+    return " ".join(text.get_text() for text in figure.findobj(matplotlib.text.Text))
+
+
+def test_coefficients_are_the_models(linear):
+    ax = linear.plot_coefficients(level=0.8)
+    half = np.diff(linear.feature_range_, axis=1) / 2
+    moved = linear.coef_ * half[:, 0]
+    order = np.argsort(-np.abs(moved))
+    assert labels(ax) == [f"column_{i}" for i in order]
+    (dots,) = (line for line in ax.lines if line.get_marker() == "o")
+    np.testing.assert_array_equal(dots.get_xdata(), moved[order])
+    np.testing.assert_array_equal(dots.get_ydata(), np.arange(5))
+    noise, both = ax.collections
+    for bars, sampling in ((noise, False), (both, True)):
+        ends = np.array(bars.get_segments())
+        expected = (linear.coef_interval(0.8, sampling=sampling)[:-1] * half)[order]
+        np.testing.assert_array_equal(ends[:, :, 0], expected)
+        np.testing.assert_array_equal(ends[:, :, 1], np.arange(5)[:, None] * [1, 1])
+    assert noise.get_linewidths()[0] > 3 * both.get_linewidths()[0]
+    assert "× half the width" in ax.get_xlabel()
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == ["80 % interval: privacy noise only", "with sampling"]
+    low, high = ax.get_ylim()
+    assert low > high  # the largest on top
+
+
+def test_draws_where_it_is_told(linear):
+    figure, ax = plt.subplots()
+    assert linear.plot_coefficients(ax=ax) is ax
+    assert plt.get_fignums() == [figure.number]
+
+
+@pytest.mark.parametrize("size", [None, (6, 4)])
+@pytest.mark.parametrize("columns", [1, 12, 60])
+def test_labels_do_not_overlap(columns, size):
+    schema = Schema({i: Numeric(-1, 1) for i in range(columns)})
+    model = PrivateLinearRegression(epsilon=2.0, schema=schema).fit(*table(columns))
+    ax = plt.subplots(figsize=size, layout="constrained")[1] if size else None
+    ax = model.plot_coefficients(ax=ax)
+    ax.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    assert all(below.y1 <= above.y0 + 0.5 for above, below in itertools.pairwise(boxes))
+    edges = ax.figure.bbox
+    for text in [*ax.get_yticklabels(), ax.xaxis.label, *ax.get_legend().get_texts()]:
+        box = text.get_window_extent()
+        assert edges.x0 <= box.x0 < box.x1 <= edges.x1
+        assert edges.y0 <= box.y0 < box.y1 <= edges.y1
+
+
+def test_curves_are_the_models(additive):
+    figure = additive.plot_curves(features=["column_3", 0, np.int64(7)], ncols=2)
+    assert titles(figure) == ["column_3", "column_0", "column_7"]
+    for ax, place in zip(figure.axes, (3, 0, 7), strict=False):
+        x, height = additive.curve(place)
+        drawn = np.sort(np.concatenate([line.get_xdata() for line in ax.lines[1:]]))
+        low, high = ax.get_xlim()
+        assert drawn[0] == low < x[0]
+        assert drawn[-1] == high > x[-1]
+        left, right, curve = ax.lines[1:4]
+        np.testing.assert_array_equal(curve.get_xydata(), np.column_stack([x, height]))
+        assert list(left.get_ydata()) == [height[0]] * 2
+        assert list(right.get_ydata()) == [height[-1]] * 2
+    assert len({ax.get_ylim() for ax in figure.axes if ax.get_visible()}) == 1
+
+
+def test_twelve_most_important_curves(additive):
+    figure = additive.plot_curves()
+    reach = [np.ptp(additive.curve(i)[1]) for i in range(14)]
+    assert titles(figure) == [f"column_{i}" for i in np.argsort(np.negative(reach))[:12]]
+    assert figure.get_suptitle() == "The 12 most important of 14 features"
+    assert titles(additive.plot_curves(range(14))) == [f"column_{i}" for i in range(14)]
+    assert titles(additive.plot_curves("column_2")) == ["column_2"]
+
+
+def test_few_curves_need_no_title():
+    X, y = table(2)
+    X["column_1"] = (X["column_1"] > 0).astype(float)
+    model = PrivateAdditiveRegression(epsilon=2.0, schema=Schema({"column_1": Binary()})).fit(X, y)
+    figure = model.plot_curves()
+    assert figure.get_suptitle() == ""
+    assert len(figure.axes) == 2
+
+
+@pytest.mark.parametrize("features", [[], ["other"], [14], [-1], [None]])
+def test_features_that_are_none(additive, features):
+    with pytest.raises(ParameterError, match="feature"):
+        additive.plot_curves(features)
+
+
+@pytest.mark.parametrize("ncols", [0, 1.5, True, "3"])
+def test_numbers_of_columns_that_are_none(additive, ncols):
+    with pytest.raises(ParameterError, match="ncols"):
+        additive.plot_curves(ncols=ncols)
+
+
+def test_mean_only_says_so():
+    X, y = table(3, rows=5)
+    linear = PrivateLinearRegression(neighbors="replace").fit(X, y)
+    ax = linear.plot_coefficients()
+    assert "Too few rows for slopes" in all_texts(ax.figure)
+    assert labels(ax) == ["column_0", "column_1", "column_2"]
+    additive = PrivateAdditiveRegression(neighbors="replace").fit(X, y)
+    figure = additive.plot_curves()
+    assert "Too few rows for curves" in all_texts(figure)
+    for drawn in (ax.figure, figure):
+        drawn.canvas.draw()
+
+
+@seeded
+@pytest.mark.parametrize("rows", [5, 5000])
+def test_a_seed_is_not_private(rows):
+    X, y = table(3, rows=rows)
+    options = {"neighbors": "replace", "random_state": 1}
+    linear = PrivateLinearRegression(**options).fit(X, y)
+    assert "NOT PRIVATE" in all_texts(linear.plot_coefficients().figure)
+    additive = PrivateAdditiveRegression(**options).fit(X, y)
+    assert "NOT PRIVATE" in all_texts(additive.plot_curves())
+
+
+def test_without_a_seed_nothing_is_said(linear, additive):
+    assert "NOT PRIVATE" not in all_texts(linear.plot_coefficients().figure)
+    assert "NOT PRIVATE" not in all_texts(additive.plot_curves())
+
+
+def test_not_fitted():
+    with pytest.raises(NotFittedError):
+        PrivateLinearRegression().plot_coefficients()
+    with pytest.raises(NotFittedError):
+        PrivateAdditiveRegression().plot_curves()
+
+
+def test_missing_matplotlib_is_named(linear, additive, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for draw in (linear.plot_coefficients, additive.plot_curves):
+        with pytest.raises(ImportError, match=r'pip install "dpfit\[plot\]"'):
+            draw()
+    assert str(linear.summary())
+
+
+def test_dpfit_does_not_import_matplotlib():
+    code = "import sys, dpfit; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,273 @@
+"""Summaries: aligned, escaped, and made of the model's attributes alone."""
+
+import copy
+import pickle
+import re
+import unicodedata
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+
+from dpfit import (
+    Numeric,
+    ParameterError,
+    PrivateAdditiveRegression,
+    PrivateLinearRegression,
+    Schema,
+)
+from dpfit.summary import Summary, _number, shortened
+
+LONG = "the_name_of_this_column_is_far_too_long_for_a_table_2"
+NAMES = ["age", "<b>&\"x'", LONG, "tab\there"]
+seeded = pytest.mark.filterwarnings("ignore::dpfit.InsecureSeedWarning")
+BOTH = [PrivateLinearRegression, PrivateAdditiveRegression]
+both = pytest.mark.parametrize("cls", BOTH, ids=lambda cls: cls.__name__)
+
+
+def table(rows=8000, names=NAMES, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, len(names))) * np.logspace(-4, 5, len(names))
+    y = (X / np.logspace(-4, 5, len(names))).sum(axis=1) + rng.normal(size=rows)
+    return pd.DataFrame(X, columns=names), y
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return PrivateLinearRegression(epsilon=2.0).fit(*table())
+
+
+@pytest.fixture(scope="module")
+def additive():
+    return PrivateAdditiveRegression(mu=0.5, neighbors="replace").fit(*table())
+
+
+@pytest.fixture(params=["linear", "additive"])
+def summary(request):
+    return request.getfixturevalue(request.param).summary()
+
+
+def mean_only(cls):
+    # With `replace` the number of rows is public: 5 are always too few.
+    return cls(neighbors="replace").fit(*table(rows=5))
+
+
+def tables(summary):
+    root = ElementTree.fromstring(summary._repr_html_())
+    return root, [
+        [[" ".join("".join(cell.itertext()).split()) for cell in row] for row in part.iter("tr")]
+        for part in root.iter("table")
+    ]
+
+
+def close(shown, values):
+    """Return whether numbers are shown with four digits."""
+    return np.allclose([float(text) for text in shown], values, rtol=5.001e-4, atol=0.0)
+
+
+def column(summary, heading):
+    place = summary.columns.index(heading)
+    return [row[place] for row in summary.rows]
+
+
+def test_columns_are_aligned(summary):
+    lines = str(summary).split("\n")
+    (top,) = (i for i, line in enumerate(lines) if line.strip().startswith(summary.columns[1]))
+    ends, start = [], 0
+    for heading in summary.columns[1:]:
+        start = lines[top].index(heading, start) + len(heading)
+        ends.append(start)
+    for row, line in zip(summary.rows, lines[top + 2 :], strict=False):
+        assert line.startswith(shortened(row[0]))
+        for end, cell in zip(ends, row[1:], strict=True):
+            shown = line[:end].ljust(end)[end - len(cell) - 1 :]
+            assert shown == " " + cell
+    rules = [line for line in lines if set(line) in ({"="}, {"-"})]
+    assert {len(rule) for rule in rules} == {len(rules[0])}
+    assert max(map(len, lines)) == len(rules[0])
+    assert not any(line != line.rstrip() for line in lines)
+
+
+def test_ranges_are_one_below_the_other(linear):
+    ranges = column(linear.summary(), "range")[:-1]
+    assert len({text.index(" to ") for text in ranges}) == 1
+    ends = [text.split(" to ") for text in ranges]
+    assert close(np.ravel(ends), linear.feature_range_.ravel())
+
+
+def test_linear_numbers_are_the_models(linear):
+    summary = linear.summary(0.9)
+    assert summary.columns == (
+        *("", "coef", "std err", "noise", "sampling", "[0.05", "0.95]", "range"),
+    )
+    assert [row[0] for row in summary.rows] == [*NAMES, "(intercept)"]
+    noise, sampling = np.diag(linear.coef_noise_), np.diag(linear.coef_sampling_)
+    assert close(column(summary, "coef"), [*linear.coef_, linear.intercept_])
+    assert close(column(summary, "std err"), np.sqrt(noise + sampling))
+    assert close(column(summary, "noise"), np.sqrt(noise))
+    assert close(column(summary, "sampling"), np.sqrt(sampling))
+    assert close(column(summary, "[0.05"), linear.coef_interval(0.9)[:, 0])
+    assert close(column(summary, "0.95]"), linear.coef_interval(0.9)[:, 1])
+    facts = dict(summary.facts)
+    assert close([facts.pop("Residual std dev")], [np.sqrt(linear.residual_variance_)])
+    assert facts == {
+        "Budget": "epsilon 2, delta 1e-06",
+        "Rows, as released": f"{linear.n_rows_:.0f}",
+        "Neighbours": "add_remove",
+        "Rounds": str(linear.n_rounds_),
+        "Unit": "one row",
+    }
+    assert re.findall(r"\d[\d.]*", " ".join(summary.notes)) == ["0.05", "0.95", "90"]
+
+
+def test_additive_numbers_are_the_models(additive):
+    summary = additive.summary()
+    assert [row[0] for row in summary.rows] == NAMES
+    curves = [additive.curve(name) for name in NAMES]
+    low, high = (np.array([f(h) for _, h in curves]) for f in (np.min, np.max))
+    ends = [text.split(" to ") for text in column(summary, "range")]
+    assert close(np.ravel(ends), additive.feature_range_.ravel())
+    assert column(summary, "knots") == [str(len(x) - 2) for x, _ in curves]
+    assert close(column(summary, "lowest"), low)
+    assert close(column(summary, "highest"), high)
+    assert close(column(summary, "importance"), high - low)
+    facts = dict(summary.facts)
+    assert facts["Budget"] == "mu 0.5"
+    assert facts["Neighbours"] == "replace"
+    assert facts["Rows, as released"] == "8000"
+    assert close([facts["Intercept"]], [additive.intercept_])
+    assert not re.search(r"\d", " ".join(summary.notes))
+
+
+def test_html_holds_the_same_and_escapes_names(summary):
+    root, (facts, body) = tables(summary)
+    assert facts == [list(pair) for pair in summary.facts]
+    rows = [[shortened(row[0]), *(" ".join(cell.split()) for cell in row[1:])] for row in body[1:]]
+    expected = [
+        [shortened(row[0]), *(" ".join(cell.split()) for cell in row[1:])] for row in summary.rows
+    ]
+    assert rows == expected
+    assert body[2][0] == "<b>&\"x'"
+    assert {element.tag for element in root.iter()} == {
+        *("div", "p", "table", "thead", "tbody", "tr", "th", "td")
+    }
+    assert [e.get("title") for e in root.iter("th") if e.get("title")] == [LONG, "tab here"]
+    page = summary._repr_html_()
+    assert all(note in " ".join(root.itertext()) for note in summary.notes)
+    assert not re.search("http|class=|<style|<script", page)
+
+
+@both
+def test_mean_only_says_so(cls):
+    model = mean_only(cls)
+    assert model.residual_variance_ is None
+    summary = model.summary()
+    text = " ".join(str(summary).split())
+    assert "too few rows for " + ("curves" if cls._additive else "slopes") in text
+    assert dict(summary.facts)["Residual std dev"] == "-"
+    shown = 1 if cls._additive else 2
+    assert all(set(row[shown:]) == {"-"} for row in summary.rows[: len(NAMES)])
+    tables(summary)
+    low, high = re.search(r"from (\S+) to (\S+?)\.(?: |$)", summary.notes[0]).groups()
+    assert float(low) < float(high)
+    assert np.allclose([float(low), float(high)], model.target_range_, rtol=5.001e-4, atol=0.0)
+    if not cls._additive:
+        assert close([summary.rows[-1][1]], [model.intercept_])
+
+
+@seeded
+@both
+def test_a_seed_is_not_private(cls):
+    model = cls(random_state=1).fit(*table())
+    assert "NOT PRIVATE" in str(model.summary())
+    assert "NOT PRIVATE" in "".join(tables(model.summary())[0].itertext())
+
+
+def test_without_a_seed_nothing_is_said(summary):
+    assert "NOT PRIVATE" not in str(summary) + summary._repr_html_()
+
+
+def test_prompt_and_copies(summary):
+    assert repr(summary) == str(summary)
+    assert pickle.loads(pickle.dumps(summary)) == summary == copy.deepcopy(summary)
+
+
+def test_units_are_named():
+    X, y = table()
+    model = PrivateLinearRegression(epsilon=1.0, max_rows=2)
+    model.fit(X, y, unit=np.arange(len(y)) // 2)
+    assert dict(model.summary().facts)["Unit"] == "one unit, at most 2 rows"
+
+
+def test_all_of_many_features():
+    X, y = table(rows=3000, names=[f"f{i}" for i in range(70)])
+    schema = Schema({name: Numeric(-1, 1) for name in X})
+    text = str(PrivateLinearRegression(epsilon=8.0, schema=schema).fit(X, y).summary())
+    assert all(re.search(rf"^f{i} ", text, re.MULTILINE) for i in range(70))
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 2, "0.95", None])
+def test_levels_that_are_none(linear, level):
+    with pytest.raises(ParameterError, match="level"):
+        linear.summary(level)
+
+
+@both
+def test_not_fitted(cls):
+    with pytest.raises(NotFittedError):
+        cls().summary()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.0, "0"),
+        (-0.00012345, "-0.0001234"),
+        (0.000099999, "0.0001000"),
+        (3.47323e-05, "3.473e-05"),
+        (1.5, "1.500"),
+        (9.99996, "10.00"),
+        (1234.5678, "1235"),
+        (-20664.4, "-20664"),
+        (99999.7, "1.000e+05"),
+        (1e90, "1.000e+90"),
+    ],
+)
+def test_numbers_have_four_or_five_digits(value, shown):
+    assert _number(value) == shown
+
+
+def test_narrow_ranges_are_told_apart(linear):
+    model = copy.copy(linear)
+    model.feature_range_ = linear.feature_range_.copy()
+    model.feature_range_[0] = 5.0, 5.00001
+    assert column(model.summary(), "range")[0].split() == ["5.00000", "to", "5.00001"]
+
+
+def test_wide_letters_take_two_columns():
+    names = ["年収と年齢", "cafe\u0301", "x"]
+    rows = tuple((name, "1.000") for name in names)
+    summary = Summary("Model", "", (("Budget", "mu 1"),), ("", "coef"), rows, ())
+    lines = [line for line in str(summary).split("\n") if line.endswith("1.000")]
+    assert [len(line) for line in lines] == [12, 18, 17]
+
+
+@given(st.text(max_size=60), st.integers(min_value=8, max_value=30))
+def test_any_name_can_be_shown(name, longest):
+    short = shortened(name, longest)
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in short)
+    zero = sum(unicodedata.combining(c) > 0 for c in short)
+    assert len(short) + wide - zero <= longest
+    assert short.isprintable()
+    rows = ((name, "1"),)
+    summary = Summary("Model", "", (("Budget", name),), ("", "coef"), rows, (name,))
+    tables(summary)
+    assert str(summary)
+
+
+def test_the_ends_of_a_long_name_are_kept():
+    assert shortened("a" * 30 + "_1", 12) == "aaaaa...aa_1"
