@@ -8,18 +8,19 @@
 //! asked for AVX2.
 
 use std::arch::x86_64::{
-    __m256d, __m256i, _MM_HINT_T0, _mm_add_epi64, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_prefetch,
-    _mm_storeu_si128, _mm256_add_epi32, _mm256_add_epi64, _mm256_add_pd, _mm256_and_si256,
-    _mm256_castsi256_si128, _mm256_cvtepi32_epi64, _mm256_cvtepi32_pd, _mm256_cvttpd_epi32,
-    _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_load_si256, _mm256_loadu_pd, _mm256_loadu_si256,
-    _mm256_madd_epi16, _mm256_max_epi32, _mm256_min_epi32, _mm256_mul_pd, _mm256_packs_epi32,
-    _mm256_permute2f128_pd, _mm256_set_m128i, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_pd,
-    _mm256_setzero_si256, _mm256_slli_epi64, _mm256_sra_epi32, _mm256_srai_epi16, _mm256_srai_epi32,
-    _mm256_store_si256, _mm256_storeu_pd, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi16,
-    _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd,
+    __m128i, __m256d, __m256i, _MM_HINT_T0, _mm_add_epi32, _mm_cvtsi32_si128, _mm_prefetch, _mm256_add_epi32,
+    _mm256_add_epi64, _mm256_add_pd, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cvtepi32_epi64,
+    _mm256_cvtepi32_pd, _mm256_cvttpd_epi32, _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_load_si256,
+    _mm256_loadu_pd, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_max_epi32, _mm256_min_epi32,
+    _mm256_mul_pd, _mm256_packs_epi32, _mm256_permute2f128_pd, _mm256_set_m128i, _mm256_set1_epi32,
+    _mm256_setzero_pd, _mm256_setzero_si256, _mm256_slli_epi32, _mm256_slli_epi64, _mm256_sra_epi32,
+    _mm256_srai_epi32, _mm256_srli_epi32, _mm256_store_si256, _mm256_storeu_pd, _mm256_storeu_si256,
+    _mm256_sub_epi32, _mm256_unpackhi_epi16, _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd,
 };
 
-use super::{LOT_LINES, MOST_TILES, Parts, RESIDUAL_LOW_BITS, Residuals, Split, gram_stride};
+use super::{
+    FEW_LINES, LOT_LINES, Lots, MOST_TILES, RESIDUAL_LOW_BITS, Residuals, first_pair, gather, gram_pairs,
+};
 use crate::panel::layout::{LANES, Layout, Line};
 use crate::panel::theta::{LOW_BITS, Theta};
 use crate::source::{Rows, STRIP};
@@ -58,11 +59,10 @@ pub(super) fn products(group: &[Line], layout: Layout, residuals: &Residuals, su
     }
 }
 
-pub(super) fn gram(group: &[Line], layout: Layout, split: &mut Split, sums: &mut [i64]) {
-    let stride = gram_stride(layout);
-    assert!(group.len() <= MOST_TILES * layout.lines() && sums.len() == stride * stride);
+pub(super) fn gram(group: &[Line], layout: Layout, lots: &mut Lots, sums: &mut [[i64; 4]]) {
+    assert!(group.len() <= MOST_TILES * layout.lines() && sums.len() == gram_pairs(layout));
     // SAFETY: `Path` selects this module only if the processor has AVX2.
-    unsafe { gram_avx2(group, layout, split, sums) }
+    unsafe { gram_avx2(group, layout, lots, sums) }
 }
 
 pub(super) fn transpose(rows: &[f64], width: usize, strip: &mut [Rows]) {
@@ -259,64 +259,121 @@ fn widen(sums: __m256i) -> __m256i {
 }
 
 #[target_feature(enable = "avx2")]
-fn gram_avx2(group: &[Line], layout: Layout, split: &mut Split, sums: &mut [i64]) {
+fn gram_avx2(group: &[Line], layout: Layout, lots: &mut Lots, sums: &mut [[i64; 4]]) {
     let lines = layout.feature_lines();
-    // The lines on the right of the product are taken in lots that stay in the second-level cache.
-    for lot in (0..lines).step_by(LOT_LINES) {
-        let end = lines.min(lot + LOT_LINES);
-        let tiles = split.gather(group, layout, lot..end);
-        for i in 0..end {
-            split_avx2(group, layout, i, split);
-            for j in i.max(lot)..end {
-                let right = &split.right[(j - lot) * tiles..][..tiles];
-                pairs_avx2(&split.tiles[..tiles], right, layout, (i, j), sums);
+    let starts = || (0..lines).step_by(LOT_LINES).map(|start| start..lines.min(start + LOT_LINES));
+    for left in starts() {
+        let tiles = gather(group, layout, left.clone(), &mut lots.left);
+        for right in starts().skip(left.start / LOT_LINES) {
+            let right_lines = if right == left {
+                &lots.left
+            } else {
+                gather(group, layout, right.clone(), &mut lots.right);
+                &lots.right
+            };
+            // A few lines on the right stay in the first-level cache while those on the left go by.
+            for few in right.clone().step_by(FEW_LINES) {
+                let end = right.end.min(few + FEW_LINES);
+                for i in left.start..left.end.min(end) {
+                    let line = &lots.left[(i - left.start) * tiles..][..tiles];
+                    let sums = &mut sums[first_pair(layout, i)..][..lines - i];
+                    if i >= few {
+                        add_sums(&mut sums[0], squares_avx2(line));
+                    }
+                    for j in few.max(i + 1)..end {
+                        let other = &right_lines[(j - right.start) * tiles..][..tiles];
+                        add_sums(&mut sums[j - i], pairs_avx2(line, other));
+                    }
+                }
             }
         }
     }
 }
 
-/// The four products of two features by two: line `i`, split, with line `j`.
-#[target_feature(enable = "avx2")]
-fn pairs_avx2(left: &[Parts], right: &[Line], layout: Layout, (i, j): (usize, usize), sums: &mut [i64]) {
-    let mut high = [_mm256_setzero_si256(); 4];
-    let mut low = [_mm256_setzero_si256(); 4];
-    for (parts, line) in left.iter().zip(right) {
-        let right = halves(line);
-        let left_high = [load(&parts.0[0]), load(&parts.0[1])];
-        let left_low = [load(&parts.0[2]), load(&parts.0[3])];
-        for p in 0..4 {
-            let (a, b) = (p / 2, right[p % 2]);
-            high[p] = _mm256_add_epi32(high[p], _mm256_madd_epi16(left_high[a], b));
-            low[p] = _mm256_add_epi32(low[p], _mm256_madd_epi16(left_low[a], b));
-        }
+/// Sums of products in 32 bits, and what they wrapped: the same sums with every term divided by 2^16, rounded down.
+#[derive(Clone, Copy)]
+struct Sums {
+    wrapped: __m256i,
+    high: __m256i,
+}
+
+impl Sums {
+    #[target_feature(enable = "avx2")]
+    fn new() -> Self {
+        Self { wrapped: _mm256_setzero_si256(), high: _mm256_setzero_si256() }
     }
-    // Four lanes of a low sum are at most 4 · 32 · 2 · 255 · 32767 < 2^31, of a high one half of that.
-    let high = _mm256_hadd_epi32(_mm256_hadd_epi32(high[0], high[1]), _mm256_hadd_epi32(high[2], high[3]));
-    let low = _mm256_hadd_epi32(_mm256_hadd_epi32(low[0], low[1]), _mm256_hadd_epi32(low[2], low[3]));
-    let total = _mm256_add_epi64(_mm256_slli_epi64::<8>(widen(high)), widen(low));
-    let stride = gram_stride(layout);
-    let upper = sums[2 * i * stride + 2 * j..][..2].as_mut_ptr().cast();
-    let lower = sums[(2 * i + 1) * stride + 2 * j..][..2].as_mut_ptr().cast();
-    // SAFETY: both places are 16 readable and writable bytes.
-    unsafe {
-        _mm_storeu_si128(upper, _mm_add_epi64(_mm_loadu_si128(upper), _mm256_castsi256_si128(total)));
-        let rest = _mm256_extracti128_si256::<1>(total);
-        _mm_storeu_si128(lower, _mm_add_epi64(_mm_loadu_si128(lower), rest));
+
+    /// Add terms, given with their sixteen high bits.
+    #[target_feature(enable = "avx2")]
+    fn add(&mut self, terms: __m256i, high: __m256i) {
+        self.wrapped = _mm256_add_epi32(self.wrapped, terms);
+        self.high = _mm256_add_epi32(self.high, high);
+    }
+
+    /// The sum of the terms' low sixteen bits: at most 16 · 65535, so that nothing of it was lost.
+    #[target_feature(enable = "avx2")]
+    fn low(self) -> __m256i {
+        _mm256_sub_epi32(self.wrapped, _mm256_slli_epi32::<16>(self.high))
     }
 }
 
-/// The two features of a line, as high halves and low halves.
+/// The four products of two features with two others, of the same rows.
+///
+/// A term is of four rows. A row has Σq² ≤ 2^30, so two of its values have a product of at most 2^29 − 1 (2^29 itself
+/// would need q² = 2^29), and a term is below 2^31.
 #[target_feature(enable = "avx2")]
-fn split_avx2(group: &[Line], layout: Layout, line: usize, split: &mut Split) {
-    let mask = _mm256_set1_epi16(255);
-    for (tile, parts) in group.chunks_exact(layout.lines()).zip(&mut split.tiles) {
-        let place: *mut __m256i = parts.0.as_mut_ptr().cast();
-        for (i, column) in halves(&tile[line]).into_iter().enumerate() {
-            // SAFETY: `parts` is four vectors, aligned to 64 bytes.
-            unsafe {
-                _mm256_store_si256(place.add(i), _mm256_srai_epi16::<8>(column));
-                _mm256_store_si256(place.add(2 + i), _mm256_and_si256(column, mask));
-            }
+fn pairs_avx2(left: &[Line], right: &[Line]) -> [Sums; 4] {
+    let mut sums = [Sums::new(); 4];
+    let (left, _) = left.as_chunks::<2>();
+    let (right, _) = right.as_chunks::<2>();
+    for (left, right) in left.iter().zip(right) {
+        let (a, b) = ([halves(&left[0]), halves(&left[1])], [halves(&right[0]), halves(&right[1])]);
+        for (p, sums) in sums.iter_mut().enumerate() {
+            let terms = _mm256_add_epi32(
+                _mm256_madd_epi16(a[0][p / 2], b[0][p % 2]),
+                _mm256_madd_epi16(a[1][p / 2], b[1][p % 2]),
+            );
+            sums.add(terms, _mm256_srai_epi32::<16>(terms));
         }
     }
+    sums
+}
+
+/// The squares of two features, and their product between them. A square may be 32767², four of which are below 2^32:
+/// terms of squares have no sign.
+#[target_feature(enable = "avx2")]
+fn squares_avx2(line: &[Line]) -> [Sums; 4] {
+    let mut sums = [Sums::new(); 4];
+    let (line, _) = line.as_chunks::<2>();
+    for tiles in line {
+        let [[a, b], [c, d]] = [halves(&tiles[0]), halves(&tiles[1])];
+        let first = _mm256_add_epi32(_mm256_madd_epi16(a, a), _mm256_madd_epi16(c, c));
+        let product = _mm256_add_epi32(_mm256_madd_epi16(a, b), _mm256_madd_epi16(c, d));
+        let second = _mm256_add_epi32(_mm256_madd_epi16(b, b), _mm256_madd_epi16(d, d));
+        sums[0].add(first, _mm256_srli_epi32::<16>(first));
+        sums[1].add(product, _mm256_srai_epi32::<16>(product));
+        sums[3].add(second, _mm256_srli_epi32::<16>(second));
+    }
+    sums
+}
+
+/// Add the eight lanes of each to one of the four totals.
+#[target_feature(enable = "avx2")]
+fn add_sums(totals: &mut [i64; 4], sums: [Sums; 4]) {
+    let [a, b, c, d] = sums;
+    // Eight lanes are at most 8 · 16 · 65535 < 2^31, of either part.
+    let high = lanes(a.high, b.high, c.high, d.high);
+    let low = lanes(a.low(), b.low(), c.low(), d.low());
+    let sums =
+        _mm256_add_epi64(_mm256_slli_epi64::<16>(_mm256_cvtepi32_epi64(high)), _mm256_cvtepi32_epi64(low));
+    let place: *mut __m256i = totals.as_mut_ptr().cast();
+    // SAFETY: `place` is 32 readable and writable bytes.
+    unsafe { _mm256_storeu_si256(place, _mm256_add_epi64(_mm256_loadu_si256(place), sums)) };
+}
+
+/// The sum of the lanes of each of four vectors.
+#[target_feature(enable = "avx2")]
+fn lanes(a: __m256i, b: __m256i, c: __m256i, d: __m256i) -> __m128i {
+    let sums = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+    _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums))
 }

@@ -10,6 +10,8 @@
 mod avx2;
 mod portable;
 
+use bytemuck::Zeroable;
+
 use crate::panel::{LANES, Layout, Line, Theta};
 use crate::source::Rows;
 
@@ -130,12 +132,12 @@ impl Path {
         }
     }
 
-    /// Add X'X of the group to the upper triangle of `sums` ([`gram_stride`] entries a row).
-    pub(crate) fn gram(self, group: &[Line], layout: Layout, split: &mut Split, sums: &mut [i64]) {
+    /// Add X'X of the group to `sums`, [`gram_pairs`] of them. Every row must satisfy Σq² ≤ 2^30.
+    pub(crate) fn gram(self, group: &[Line], layout: Layout, lots: &mut Lots, sums: &mut [[i64; 4]]) {
         match self.0 {
             Kind::Portable => portable::gram(group, layout, sums),
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => avx2::gram(group, layout, split, sums),
+            Kind::Avx2 => avx2::gram(group, layout, lots, sums),
         }
     }
 }
@@ -153,38 +155,39 @@ impl Residuals {
     }
 }
 
-/// Lines on the right of the Gram product at a time: 64 lines of 32 tiles are 128 KiB.
+/// Lines of the Gram product that are put side by side: 64 lines of 32 tiles are 128 KiB, and a lot on either side stays
+/// in the second-level cache.
 const LOT_LINES: usize = 64;
+/// Lines on the right of the Gram product that stay in the first-level cache: 16 KiB.
+const FEW_LINES: usize = 8;
 
-/// Two features of a tile, split into halves: `q = high · 2^8 + low`, two high ones and two low ones.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(64))]
-struct Parts([[i16; LANES]; 4]);
-
-/// The room of the Gram kernel: two features of a group on the left of the product, split, and a lot of lines on its
-/// right, each with its tiles side by side.
-#[derive(Debug, Clone)]
-pub(crate) struct Split {
-    tiles: [Parts; MOST_TILES],
+/// The room of the Gram kernel: a lot of lines on the left of the product and one on its right, each line with its tiles
+/// side by side.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Lots {
+    left: Vec<Line>,
     right: Vec<Line>,
 }
 
-impl Split {
-    pub(crate) fn new() -> Self {
-        Self { tiles: [Parts([[0; LANES]; 4]); MOST_TILES], right: Vec::new() }
+/// Put the tiles of every line in `lot` side by side, an even number of them; return how many there are.
+fn gather(group: &[Line], layout: Layout, lot: std::ops::Range<usize>, out: &mut Vec<Line>) -> usize {
+    let tiles = group.len() / layout.lines();
+    let even = tiles.next_multiple_of(2);
+    out.clear();
+    for line in lot {
+        out.extend(group.iter().skip(line).step_by(layout.lines()));
+        out.resize(out.len() + even - tiles, Line::zeroed());
     }
-
-    /// Put the tiles of every line in `lot` side by side; return how many there are.
-    fn gather(&mut self, group: &[Line], layout: Layout, lot: std::ops::Range<usize>) -> usize {
-        self.right.clear();
-        for line in lot {
-            self.right.extend(group.iter().skip(line).step_by(layout.lines()));
-        }
-        group.len() / layout.lines()
-    }
+    even
 }
 
-/// Entries in a row of the Gram kernel's sums: features, rounded up to an even number.
-pub(crate) fn gram_stride(layout: Layout) -> usize {
-    2 * layout.feature_lines()
+/// Entries of the Gram kernel's sums: one for every two lines of a tile, with the products of two features by two. They
+/// lie row by row, from the diagonal on.
+pub(crate) fn gram_pairs(layout: Layout) -> usize {
+    first_pair(layout, layout.feature_lines())
+}
+
+/// The place of a line's product with itself.
+pub(crate) fn first_pair(layout: Layout, line: usize) -> usize {
+    line * (2 * layout.feature_lines() + 1 - line) / 2
 }

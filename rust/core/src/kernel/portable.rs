@@ -1,6 +1,6 @@
 //! The loops in plain Rust: what the vector code must equal, bit for bit.
 
-use super::{RESIDUAL_LOW_BITS, Residuals, gram_stride, truncate};
+use super::{RESIDUAL_LOW_BITS, Residuals, first_pair, truncate};
 use crate::panel::layout::{LANES, Layout, Line, feature, target_lane, targets};
 use crate::panel::theta::{LOW_BITS, Theta};
 use crate::source::{Rows, STRIP};
@@ -67,15 +67,16 @@ pub(super) fn products(group: &[Line], layout: Layout, residuals: &Residuals, su
     }
 }
 
-pub(super) fn gram(group: &[Line], layout: Layout, sums: &mut [i64]) {
-    let (features, stride) = (layout.features(), gram_stride(layout));
+pub(super) fn gram(group: &[Line], layout: Layout, sums: &mut [[i64; 4]]) {
+    let features = layout.features();
     for tile in group.chunks_exact(layout.lines()) {
         for i in 0..features {
             let a = feature(tile, i);
+            let row = &mut sums[first_pair(layout, i / 2)..];
             for j in i..features {
                 let b = feature(tile, j);
                 let products = (0..LANES).map(|lane| i64::from(i32::from(a[lane]) * i32::from(b[lane])));
-                sums[i * stride + j] += products.sum::<i64>();
+                row[j / 2 - i / 2][2 * (i % 2) + j % 2] += products.sum::<i64>();
             }
         }
     }

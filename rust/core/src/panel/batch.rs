@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::layout::{LANES, Layout, Line};
 use crate::error::Result;
-use crate::kernel::{MOST_TILES, Split, gram_stride};
+use crate::kernel::{Lots, MOST_TILES, gram_pairs};
 use crate::rowmap::{Input, Mapper, Missing, RowMap};
 use crate::source::{STRIP, Source};
 use crate::statistics::Gram;
@@ -35,8 +35,8 @@ struct Room<'a> {
     input: Input,
     mapper: Mapper<'a>,
     tiles: Vec<Line>,
-    split: Split,
-    gram: Vec<i64>,
+    lots: Lots,
+    sums: Vec<[i64; 4]>,
 }
 
 impl Batch<'_> {
@@ -51,7 +51,7 @@ impl Batch<'_> {
         let layout = Layout::new(self.map.features());
         let path = self.execution.path();
         let block_lines = MOST_TILES * layout.lines();
-        let stride = if gram.is_some() { gram_stride(layout) } else { 0 };
+        let pairs = if gram.is_some() { gram_pairs(layout) } else { 0 };
         // Without a place, every thread maps its blocks into the same few tiles.
         let lines = if place.is_some() { 0 } else { block_lines };
         let places = place.into_iter().flat_map(|place| place.chunks_mut(block_lines));
@@ -60,8 +60,8 @@ impl Batch<'_> {
             input: Input::new(),
             mapper: Mapper::new(self.map),
             tiles: bytemuck::zeroed_vec(lines),
-            split: Split::new(),
-            gram: vec![0; stride * stride],
+            lots: Lots::default(),
+            sums: vec![[0; 4]; pairs],
         };
         let total = self.execution.fold(
             rows.len() * self.map.features(),
@@ -79,16 +79,16 @@ impl Batch<'_> {
                     room.input.read(path, self.source, start, rows, self.missing)?;
                     room.mapper.apply(path, &room.input, tiles);
                 }
-                if stride > 0 {
-                    path.gram(tiles, layout, &mut room.split, &mut room.gram);
+                if pairs > 0 {
+                    path.gram(tiles, layout, &mut room.lots, &mut room.sums);
                 }
                 Ok(())
             },
             |a, b| {
-                a.gram.iter_mut().zip(b.gram).for_each(|(a, b)| *a += b);
+                a.sums.as_flattened_mut().iter_mut().zip(b.sums.as_flattened()).for_each(|(a, b)| *a += b);
                 Ok(())
             },
         )?;
-        gram.map_or(Ok(()), |gram| gram.add(&total.gram, stride))
+        gram.map_or(Ok(()), |gram| gram.add(&total.sums))
     }
 }

@@ -9,7 +9,7 @@ use super::layout::{BITS, LANES, LARGEST, Layout, Line, feature_mut, target_lane
 use super::segment::Segment;
 use super::theta::Theta;
 use crate::error::{Error, Result, parameter};
-use crate::kernel::{MOST_TAU, MOST_TILES, Residuals, gram_stride};
+use crate::kernel::{MOST_TAU, MOST_TILES, Residuals};
 use crate::rowmap::{Missing, RowMap};
 use crate::source::Source;
 use crate::statistics::blob::{Reader, Writer};
@@ -220,7 +220,7 @@ impl Panel {
                     }
                     Ok(())
                 };
-                let zero = || vec![[0; 4]; gram_stride(layout)];
+                let zero = || vec![[0; 4]; 2 * layout.feature_lines()];
                 let cost = wave.len() * piece * LANES;
                 let sums = execution.fold(cost, pieces[wave].iter().copied(), zero, pass, add)?;
                 total.add(&sums)

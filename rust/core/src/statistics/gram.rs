@@ -2,8 +2,9 @@
 
 use super::blob::{Reader, Writer, add};
 use crate::error::{Error, Result};
+use crate::kernel::first_pair;
 use crate::panel::batch::{Batch, wave_rows};
-use crate::panel::layout::MOST_FEATURES;
+use crate::panel::layout::{Layout, MOST_FEATURES};
 use crate::rowmap::{Missing, RowMap};
 use crate::source::Source;
 use crate::threads::{Execution, Stop, waves};
@@ -58,10 +59,14 @@ impl Gram {
     }
 
     /// Add the kernel's sums.
-    pub(crate) fn add(&mut self, sums: &[i64], stride: usize) -> Result<()> {
-        let d = self.features;
-        let rows = sums.chunks_exact(stride).take(d).enumerate();
-        add(&mut self.upper, rows.flat_map(|(i, row)| row[i..d].iter().map(|&sum| i128::from(sum))))
+    pub(crate) fn add(&mut self, sums: &[[i64; 4]]) -> Result<()> {
+        let (d, layout) = (self.features, Layout::new(self.features));
+        let row = |i: usize| {
+            let pairs = &sums[first_pair(layout, i / 2)..first_pair(layout, i / 2 + 1)];
+            let entries = pairs.iter().flat_map(move |pair| [pair[i % 2 * 2], pair[i % 2 * 2 + 1]]);
+            entries.skip(i % 2).take(d - i)
+        };
+        add(&mut self.upper, (0..d).flat_map(row).map(i128::from))
     }
 
     /// Add the products of a batch's rows without keeping the rows.
