@@ -1,13 +1,36 @@
 //! Where rows come from: anything that can copy a block of them.
 
+use std::ops::{Deref, DerefMut};
+
 use crate::kernel::Path;
 
 /// Rows that are copied and mapped together: enough for loops over them to become vector code, few enough for all
 /// that is known of them to stay in the first-level cache.
 pub const STRIP: usize = 64;
 
-/// A number for each row of a strip.
-pub type Rows = [f64; STRIP];
+/// A number for each row of a strip, in whole cache lines.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C, align(64))]
+pub struct Rows(pub [f64; STRIP]);
+
+impl Rows {
+    /// All zero.
+    pub const ZERO: Self = Self([0.0; STRIP]);
+}
+
+impl Deref for Rows {
+    type Target = [f64; STRIP];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Rows {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
 
 /// A batch of rows: the columns of x, then the target as the last column.
 ///
@@ -54,16 +77,36 @@ impl Source for Dense<'_> {
         self.x.len().checked_div(self.y.len()).unwrap_or(0) + 1
     }
 
+    #[allow(unsafe_code)]
     fn read(&self, start: usize, rows: usize, out: &mut [Rows]) {
         let width = self.columns() - 1;
         let block = &self.x[start * width..][..rows * width];
-        transpose(block, width, out);
+        // SAFETY: the block is that many rows, side by side.
+        unsafe { transpose(block.as_ptr().cast(), 8 * width as isize, rows, &mut out[..width]) };
         out[width][..rows].copy_from_slice(&self.y[start..][..rows]);
     }
 }
 
-/// Write up to [`STRIP`] rows of `width` values each into a strip, column by column.
-pub fn transpose(rows: &[f64], width: usize, strip: &mut [Rows]) {
-    let path = if rows.len() == width * STRIP { Path::detect() } else { Path::portable() };
-    path.transpose(rows, width, strip);
+/// Copy up to [`STRIP`] rows into a strip, column by column, one value for each of its columns. A row's doubles lie side
+/// by side, wherever in memory; the next row begins `stride` bytes further.
+///
+/// Memory is only copied: no value is looked at on its way, so whoever writes to it meanwhile can change what is copied
+/// and nothing else.
+///
+/// # Safety
+/// The rows can be read.
+#[allow(unsafe_code)]
+pub unsafe fn transpose(first: *const u8, stride: isize, rows: usize, strip: &mut [Rows]) {
+    assert!(rows <= STRIP);
+    // SAFETY: as this function asks.
+    unsafe { Path::detect().transpose(first, stride, rows, strip) };
+}
+
+/// Tell the processor that these bytes will be read soon. A hint: they need not exist.
+#[inline]
+pub fn prefetch(first: *const u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    crate::kernel::prefetch(first, bytes);
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (first, bytes);
 }

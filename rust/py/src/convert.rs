@@ -1,19 +1,12 @@
 //! NumPy arrays as rows, without copying them whole.
 
-use std::cell::RefCell;
-
 use dpfit_core::Error;
-use dpfit_core::source::{Rows, Source, transpose};
+use dpfit_core::source::{Rows, Source, prefetch, transpose};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::error::raise;
-
-thread_local! {
-    /// Rows on their way from the array into columns.
-    static ROWS: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
-}
 
 /// The types of numbers that are read.
 #[derive(Debug, Clone, Copy)]
@@ -99,20 +92,14 @@ impl View {
         match self.kind {
             Kind::F64 if self.row_stride == double => {
                 for (column, out) in strip[..self.columns].iter_mut().enumerate() {
+                    // The part of the column that the next strip wants: few streams are noticed as such.
+                    prefetch(self.place(start, column).wrapping_add(size_of::<Rows>()), size_of::<Rows>());
                     self.copy(start, column, &mut out[..rows]);
                 }
             }
-            Kind::F64 if self.column_stride == double && self.columns > 1 => ROWS.with_borrow_mut(|buffer| {
-                buffer.resize(rows * self.columns, 0.0);
-                if self.row_stride == self.columns as isize * double {
-                    self.copy(start, 0, buffer);
-                } else {
-                    for (row, out) in buffer.chunks_exact_mut(self.columns).enumerate() {
-                        self.copy(start + row, 0, out);
-                    }
-                }
-                transpose(buffer, self.columns, strip);
-            }),
+            Kind::F64 if self.column_stride == double && self.columns > 1 => {
+                self.transpose(start, rows, &mut strip[..self.columns]);
+            }
             Kind::Bool | Kind::U8 => self.gather::<u8>(start, rows, strip, f64::from),
             Kind::I8 => self.gather::<i8>(start, rows, strip, f64::from),
             Kind::I16 => self.gather::<i16>(start, rows, strip, f64::from),
@@ -141,6 +128,13 @@ impl View {
         unsafe {
             std::ptr::copy_nonoverlapping(self.place(row, column), out.as_mut_ptr().cast(), size_of_val(out));
         };
+    }
+
+    /// Copy rows whose doubles lie side by side.
+    #[allow(unsafe_code)]
+    fn transpose(&self, start: usize, rows: usize, strip: &mut [Rows]) {
+        // SAFETY: as in `copy`, for that many rows of the array.
+        unsafe { transpose(self.place(start, 0), self.row_stride, rows, strip) };
     }
 
     /// Copy values of any stride, one by one.

@@ -9,25 +9,33 @@
 
 use std::arch::x86_64::{
     __m128i, __m256d, __m256i, _MM_HINT_T0, _mm_add_epi32, _mm_cvtsi32_si128, _mm_prefetch, _mm256_add_epi32,
-    _mm256_add_epi64, _mm256_add_pd, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cvtepi32_epi64,
-    _mm256_cvtepi32_pd, _mm256_cvttpd_epi32, _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_load_si256,
-    _mm256_loadu_pd, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_max_epi32, _mm256_min_epi32,
-    _mm256_mul_pd, _mm256_packs_epi32, _mm256_permute2f128_pd, _mm256_set_m128i, _mm256_set1_epi32,
-    _mm256_setzero_pd, _mm256_setzero_si256, _mm256_slli_epi32, _mm256_slli_epi64, _mm256_sra_epi32,
-    _mm256_srai_epi32, _mm256_srli_epi32, _mm256_store_si256, _mm256_storeu_pd, _mm256_storeu_si256,
-    _mm256_sub_epi32, _mm256_unpackhi_epi16, _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd,
+    _mm256_add_epi64, _mm256_add_pd, _mm256_and_pd, _mm256_and_si256, _mm256_andnot_pd, _mm256_castpd_si256,
+    _mm256_castsi256_pd, _mm256_castsi256_si128, _mm256_cmpeq_epi64, _mm256_cvtepi32_epi64,
+    _mm256_cvtepi32_pd, _mm256_cvttpd_epi32, _mm256_div_pd, _mm256_extracti128_si256, _mm256_hadd_epi32,
+    _mm256_load_si256, _mm256_loadu_pd, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_max_epi32,
+    _mm256_max_pd, _mm256_min_epi32, _mm256_min_pd, _mm256_mul_pd, _mm256_or_pd, _mm256_or_si256,
+    _mm256_packs_epi32, _mm256_permute2f128_pd, _mm256_set_m128i, _mm256_set1_epi32, _mm256_set1_pd,
+    _mm256_setr_pd, _mm256_setzero_pd, _mm256_setzero_si256, _mm256_slli_epi32, _mm256_slli_epi64,
+    _mm256_sqrt_pd, _mm256_sra_epi32, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_store_si256,
+    _mm256_storeu_pd, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_sub_pd, _mm256_testz_si256,
+    _mm256_unpackhi_epi16, _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd, _mm256_xor_pd,
 };
 
 use super::{
-    FEW_LINES, LOT_LINES, Lots, MOST_TILES, RESIDUAL_LOW_BITS, Residuals, first_pair, gather, gram_pairs,
+    FEW_LINES, LOT_LINES, Lanes, Lots, MOST_TILES, RESIDUAL_LOW_BITS, Residuals, Weights, first_pair, gather,
+    gram_pairs, portable, tile, tile_mut,
 };
 use crate::panel::layout::{LANES, Layout, Line};
 use crate::panel::theta::{LOW_BITS, Theta};
+use crate::rowmap::Column;
+use crate::rowmap::quantise::ONE;
 use crate::source::{Rows, STRIP};
 
 /// How far ahead of the residuals lines are fetched: 8 KiB. Tried by hand between 2 and 16 KiB at 31 and 90 columns: all
 /// were faster than none on rows that do not fit the cache, and the differences among them were within the noise.
 const LINES_AHEAD: usize = 128;
+/// How far ahead of the rows being copied others are fetched.
+const BYTES_AHEAD: usize = 8 << 10;
 const RESIDUAL_SHIFT: i32 = RESIDUAL_LOW_BITS as i32;
 
 pub(super) fn run<R>(body: impl FnOnce() -> R) -> R {
@@ -65,20 +73,47 @@ pub(super) fn gram(group: &[Line], layout: Layout, lots: &mut Lots, sums: &mut [
     unsafe { gram_avx2(group, layout, lots, sums) }
 }
 
-pub(super) fn transpose(rows: &[f64], width: usize, strip: &mut [Rows]) {
-    assert!(width >= 4 && rows.len() == width * STRIP && strip.len() >= width);
-    // SAFETY: `Path` selects this module only if the processor has AVX2.
-    unsafe { transpose_avx2(rows, width, strip) }
+/// Ask for the lines that hold these bytes.
+#[inline]
+pub(crate) fn prefetch(first: *const u8, bytes: usize) {
+    for offset in (0..bytes).step_by(size_of::<Line>()) {
+        // SAFETY: every processor of this kind has it, and a hint never faults, wherever it points.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(offset).cast()) };
+    }
 }
 
-/// Four columns of four rows at a time; the last four columns may have been written before.
+/// # Safety
+/// At most a strip's rows, which can be read.
+pub(super) unsafe fn transpose(first: *const u8, stride: isize, rows: usize, strip: &mut [Rows]) {
+    assert!(rows <= STRIP);
+    let fours = if strip.len() < 4 { 0 } else { rows - rows % 4 };
+    // SAFETY: `Path` selects this module only if the processor has AVX2; the caller says that the rows can be read.
+    unsafe {
+        transpose_avx2(first, stride, fours, strip);
+        portable::transpose(first, stride, fours..rows, strip);
+    }
+}
+
+/// Four columns of four rows at a time, the last four columns perhaps once more.
+///
+/// # Safety
+/// Rows that can be read, a multiple of four and at most a strip's, of at least four columns.
 #[target_feature(enable = "avx2")]
-fn transpose_avx2(rows: &[f64], width: usize, strip: &mut [Rows]) {
-    for (part, four) in rows.chunks_exact(4 * width).enumerate() {
-        for first in (0..width).step_by(4).map(|first| first.min(width - 4)) {
-            // SAFETY: `first + 4 ≤ width`, so each load is of four values of one of the four rows.
-            let [a, b, c, d] =
-                [0, 1, 2, 3].map(|row| unsafe { _mm256_loadu_pd(four.as_ptr().add(row * width + first)) });
+unsafe fn transpose_avx2(first: *const u8, stride: isize, rows: usize, strip: &mut [Rows]) {
+    let width = strip.len();
+    let bytes = 8 * width;
+    for row in (0..rows).step_by(4) {
+        let places: [*const f64; 4] =
+            [0, 1, 2, 3].map(|next| first.wrapping_offset((row + next) as isize * stride).cast());
+        if stride == bytes as isize {
+            prefetch(places[0].cast::<u8>().wrapping_add(BYTES_AHEAD), 4 * bytes);
+        }
+        let fours = (0..width - width % 4).step_by(4);
+        // One column left over is gathered; two or three are part of the last four.
+        let rest = (width % 4 > 1).then(|| width - 4);
+        for column in fours.chain(rest) {
+            // SAFETY: `column + 4 ≤ width`, so each load is of four values of one of the four rows.
+            let [a, b, c, d] = places.map(|place| unsafe { _mm256_loadu_pd(place.wrapping_add(column)) });
             let (ab_even, ab_odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
             let (cd_even, cd_odd) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
             let transposed = [
@@ -87,60 +122,139 @@ fn transpose_avx2(rows: &[f64], width: usize, strip: &mut [Rows]) {
                 _mm256_permute2f128_pd::<0x31>(ab_even, cd_even),
                 _mm256_permute2f128_pd::<0x31>(ab_odd, cd_odd),
             ];
-            for (column, values) in strip[first..first + 4].iter_mut().zip(transposed) {
-                // SAFETY: the four rows are values `4 · part` to `4 · part + 3` of the strip.
-                unsafe { _mm256_storeu_pd(column.as_mut_ptr().add(4 * part), values) };
+            for (out, values) in strip[column..column + 4].iter_mut().zip(transposed) {
+                // SAFETY: `row + 4 ≤ STRIP`.
+                unsafe { _mm256_storeu_pd(out.as_mut_ptr().add(row), values) };
             }
+        }
+        if width % 4 == 1 {
+            let column = width - 1;
+            // SAFETY: the last value of each of the four rows.
+            let [a, b, c, d] = places.map(|place| unsafe { place.wrapping_add(column).read_unaligned() });
+            // SAFETY: `row + 4 ≤ STRIP`.
+            unsafe { _mm256_storeu_pd(strip[column].as_mut_ptr().add(row), _mm256_setr_pd(a, b, c, d)) };
         }
     }
 }
 
-pub(super) fn quantise(features: &[Rows], weight: &Rows, layout: Layout, tiles: &mut [Line]) -> Rows {
-    assert!(features.len() <= 2 * layout.feature_lines() && tiles.len() <= STRIP / LANES * layout.lines());
+pub(super) fn weigh(
+    columns: &[Column],
+    strip: &[Rows],
+    first: usize,
+    norm: (f64, f64),
+    features: &mut [Lanes],
+    weights: &mut Weights,
+) -> bool {
     // SAFETY: `Path` selects this module only if the processor has AVX2.
-    unsafe { quantise_avx2(features, weight, layout, tiles) }
+    unsafe { weigh_avx2(columns, strip, first, norm, features, weights) }
 }
 
 #[target_feature(enable = "avx2")]
-fn quantise_avx2(features: &[Rows], weight: &Rows, layout: Layout, tiles: &mut [Line]) -> Rows {
-    let mut squares = [0.0; STRIP];
-    for (index, tile) in tiles.chunks_exact_mut(layout.lines()).enumerate() {
-        let weight = quarters(weight, index);
-        let mut sums = [_mm256_setzero_pd(); 4];
-        for (line, pair) in tile.iter_mut().zip(features.chunks(2)) {
-            let a = integers(&pair[0], index, &weight);
-            let b = pair.get(1).map_or(_mm256_setzero_si256(), |values| integers(values, index, &weight));
-            let place: *mut __m256i = std::ptr::from_mut(line).cast();
-            // SAFETY: a line is 64 writable bytes, aligned to 64.
-            unsafe {
-                _mm256_store_si256(place, a);
-                _mm256_store_si256(place.add(1), b);
-            }
-            // Rows 0–3 and 8–11, then 4–7 and 12–15. Two squares are below 2^31, and doubles add them exactly.
-            let (low, high) = (_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b));
-            let (low, high) = (_mm256_madd_epi16(low, low), _mm256_madd_epi16(high, high));
-            let parts = [
-                _mm256_castsi256_si128(low),
-                _mm256_castsi256_si128(high),
-                _mm256_extracti128_si256::<1>(low),
-                _mm256_extracti128_si256::<1>(high),
-            ];
-            for (sum, part) in sums.iter_mut().zip(parts) {
-                *sum = _mm256_add_pd(*sum, _mm256_cvtepi32_pd(part));
+fn weigh_avx2(
+    columns: &[Column],
+    strip: &[Rows],
+    first: usize,
+    (inside, bound): (f64, f64),
+    features: &mut [Lanes],
+    weights: &mut Weights,
+) -> bool {
+    let mut squares = [_mm256_set1_pd(inside); 4];
+    // A finite number less itself is zero, all bits; NaN and infinities give NaN.
+    let mut strange = [_mm256_setzero_pd(); 4];
+    let sign = _mm256_set1_pd(-0.0);
+    let mut rest = features.iter_mut();
+    for (column, values) in columns.iter().zip(strip) {
+        let Some(z) = rest.next() else { break };
+        let centre = _mm256_set1_pd(column.centre);
+        let factor = _mm256_set1_pd(column.factor);
+        let limit = _mm256_set1_pd(column.limit);
+        let least = _mm256_xor_pd(limit, sign);
+        for (i, x) in quarters(tile(values, first)).into_iter().enumerate() {
+            strange[i] = _mm256_or_pd(strange[i], _mm256_sub_pd(x, x));
+            // The instructions return the second number if the first is NaN, as `cut` does.
+            let scaled = _mm256_mul_pd(_mm256_sub_pd(x, centre), factor);
+            let cut = _mm256_max_pd(_mm256_min_pd(scaled, limit), least);
+            squares[i] = _mm256_add_pd(squares[i], _mm256_mul_pd(cut, cut));
+            put(&mut z.0, i, cut);
+        }
+        for (&knot, term) in column.knots.iter().zip(&mut rest) {
+            let knot = _mm256_set1_pd(knot);
+            let length = _mm256_andnot_pd(sign, knot);
+            for (i, z) in quarters(&z.0).into_iter().enumerate() {
+                let distance = _mm256_andnot_pd(sign, _mm256_sub_pd(z, knot));
+                let value = _mm256_sub_pd(distance, length);
+                squares[i] = _mm256_add_pd(squares[i], _mm256_mul_pd(value, value));
+                put(&mut term.0, i, value);
             }
         }
-        for (place, sum) in squares[index * LANES..][..LANES].chunks_exact_mut(4).zip(sums) {
-            // SAFETY: `place` is four doubles.
-            unsafe { _mm256_storeu_pd(place.as_mut_ptr(), sum) };
+    }
+    if let Some(target) = strip.get(columns.len()) {
+        for (i, y) in quarters(tile(target, first)).into_iter().enumerate() {
+            strange[i] = _mm256_or_pd(strange[i], _mm256_sub_pd(y, y));
         }
+    }
+    let (bound, one) = (_mm256_set1_pd(bound), _mm256_set1_pd(1.0));
+    let mut all = _mm256_setzero_si256();
+    for i in 0..4 {
+        let bits = _mm256_castpd_si256(strange[i]);
+        all = _mm256_or_si256(all, bits);
+        let finite = _mm256_castsi256_pd(_mm256_cmpeq_epi64(bits, _mm256_setzero_si256()));
+        let weight = _mm256_min_pd(_mm256_div_pd(bound, _mm256_sqrt_pd(squares[i])), one);
+        put(tile_mut(&mut weights.keep, first), i, _mm256_and_pd(finite, one));
+        put(tile_mut(&mut weights.weight, first), i, _mm256_and_pd(finite, weight));
+    }
+    _mm256_testz_si256(all, all) == 1
+}
+
+/// Write the values of four rows of a tile.
+#[target_feature(enable = "avx2")]
+fn put(values: &mut [f64; LANES], quarter: usize, four: __m256d) {
+    let place = values[4 * quarter..][..4].as_mut_ptr();
+    // SAFETY: `place` is four doubles.
+    unsafe { _mm256_storeu_pd(place, four) };
+}
+
+pub(super) fn quantise(features: &[Lanes], weight: &[f64; LANES], tile: &mut [Line]) -> Lanes {
+    // SAFETY: `Path` selects this module only if the processor has AVX2.
+    unsafe { quantise_avx2(features, weight, tile) }
+}
+
+#[target_feature(enable = "avx2")]
+fn quantise_avx2(features: &[Lanes], weight: &[f64; LANES], tile: &mut [Line]) -> Lanes {
+    let weight = quarters(weight).map(|weight| _mm256_mul_pd(weight, _mm256_set1_pd(ONE)));
+    let mut sums = [_mm256_setzero_pd(); 4];
+    for (line, pair) in tile.iter_mut().zip(features.chunks(2)) {
+        let a = integers(&pair[0], &weight);
+        let b = pair.get(1).map_or(_mm256_setzero_si256(), |values| integers(values, &weight));
+        let place: *mut __m256i = std::ptr::from_mut(line).cast();
+        // SAFETY: a line is 64 writable bytes, aligned to 64.
+        unsafe {
+            _mm256_store_si256(place, a);
+            _mm256_store_si256(place.add(1), b);
+        }
+        // Rows 0–3 and 8–11, then 4–7 and 12–15. Two squares are below 2^31, and doubles add them exactly.
+        let (low, high) = (_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b));
+        let (low, high) = (_mm256_madd_epi16(low, low), _mm256_madd_epi16(high, high));
+        let parts = [
+            _mm256_castsi256_si128(low),
+            _mm256_castsi256_si128(high),
+            _mm256_extracti128_si256::<1>(low),
+            _mm256_extracti128_si256::<1>(high),
+        ];
+        for (sum, part) in sums.iter_mut().zip(parts) {
+            *sum = _mm256_add_pd(*sum, _mm256_cvtepi32_pd(part));
+        }
+    }
+    let mut squares = Lanes([0.0; LANES]);
+    for (i, sum) in sums.into_iter().enumerate() {
+        put(&mut squares.0, i, sum);
     }
     squares
 }
 
 /// The values of a tile's rows, four by four.
 #[target_feature(enable = "avx2")]
-fn quarters(values: &Rows, tile: usize) -> [__m256d; 4] {
-    let values = &values[tile * LANES..][..LANES];
+fn quarters(values: &[f64; LANES]) -> [__m256d; 4] {
     // SAFETY: there are sixteen values.
     [0, 4, 8, 12].map(|first| unsafe { _mm256_loadu_pd(values.as_ptr().add(first)) })
 }
@@ -150,8 +264,8 @@ fn quarters(values: &Rows, tile: usize) -> [__m256d; 4] {
 /// What is too large for 32 bits converts to −2^31 and so becomes −32767; the portable code gives ±32767 then. Weights
 /// keep every product within 2^15, so neither is ever seen.
 #[target_feature(enable = "avx2")]
-fn integers(values: &Rows, tile: usize, weight: &[__m256d; 4]) -> __m256i {
-    let values = quarters(values, tile);
+fn integers(values: &Lanes, weight: &[__m256d; 4]) -> __m256i {
+    let values = quarters(&values.0);
     let [a, b, c, d] = [0, 1, 2, 3].map(|i| _mm256_cvttpd_epi32(_mm256_mul_pd(values[i], weight[i])));
     let least = _mm256_set1_epi32(-i32::from(i16::MAX));
     // Packing takes the lower halves of both, then the upper halves.

@@ -10,9 +10,13 @@
 mod avx2;
 mod portable;
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx2::prefetch;
+
 use bytemuck::Zeroable;
 
 use crate::panel::{LANES, Layout, Line, Theta};
+use crate::rowmap::Column;
 use crate::source::Rows;
 
 /// Tiles whose products with a residual can be added in 32 bits: 32 · 2 · 32767 · 1024 < 2^31.
@@ -38,6 +42,30 @@ pub(crate) fn cut(value: f64, limit: f64) -> f64 {
 pub(crate) fn truncate(value: f64) -> i32 {
     // SAFETY: what `cut` returns is not NaN and fits.
     unsafe { cut(value, f64::from(i16::MAX)).to_int_unchecked() }
+}
+
+/// A number for each row of a tile, in whole cache lines.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Lanes(pub(crate) [f64; LANES]);
+
+/// What the rows of a strip are multiplied by, and one for a row that counts, zero for one that does not.
+#[derive(Debug, Clone)]
+pub(crate) struct Weights {
+    pub(crate) weight: Rows,
+    pub(crate) keep: Rows,
+}
+
+/// The values of the tile that begins with row `first`.
+#[inline(always)]
+pub(crate) fn tile(values: &Rows, first: usize) -> &[f64; LANES] {
+    &values.as_chunks().0[first / LANES]
+}
+
+/// The values of the tile that begins with row `first`, to write.
+#[inline(always)]
+pub(crate) fn tile_mut(values: &mut Rows, first: usize) -> &mut [f64; LANES] {
+    &mut values.as_chunks_mut().0[first / LANES]
 }
 
 /// Which code runs: the choice of [`Path::detect`] or [`Path::portable`], no other.
@@ -76,28 +104,48 @@ impl Path {
         }
     }
 
-    /// Write the rows of a whole strip, `width` values each, column by column.
-    pub(crate) fn transpose(self, rows: &[f64], width: usize, strip: &mut [Rows]) {
-        match self.0 {
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 if width >= 4 => avx2::transpose(rows, width, strip),
-            _ => portable::transpose(rows, width, strip),
+    /// See [`crate::source::transpose`].
+    ///
+    /// # Safety
+    /// At most a strip's rows, which can be read.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn transpose(self, first: *const u8, stride: isize, rows: usize, strip: &mut [Rows]) {
+        // SAFETY: as this function asks.
+        unsafe {
+            match self.0 {
+                Kind::Portable => portable::transpose(first, stride, 0..rows, strip),
+                #[cfg(target_arch = "x86_64")]
+                Kind::Avx2 => avx2::transpose(first, stride, rows, strip),
+            }
         }
     }
 
-    /// Write `features · weight`, toward zero, into the tiles of a strip, and return every row's sum of squares of
-    /// what was written. The other half of an odd last line becomes zero.
-    pub(crate) fn quantise(
+    /// Write the features of the rows of a tile, which begins with row `first` of the strip, and what every row is to be
+    /// multiplied by so that its norm is at most `bound`; `squares` is in the squared norm of each. A row with a value
+    /// that is not finite, the last column's included, gets the weight zero; return whether there is none.
+    pub(crate) fn weigh(
         self,
-        features: &[Rows],
-        weight: &Rows,
-        layout: Layout,
-        tiles: &mut [Line],
-    ) -> Rows {
+        columns: &[Column],
+        strip: &[Rows],
+        first: usize,
+        (squares, bound): (f64, f64),
+        features: &mut [Lanes],
+        weights: &mut Weights,
+    ) -> bool {
         match self.0 {
-            Kind::Portable => portable::quantise(features, weight, layout, tiles),
+            Kind::Portable => portable::weigh(columns, strip, first, (squares, bound), features, weights),
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => avx2::quantise(features, weight, layout, tiles),
+            Kind::Avx2 => avx2::weigh(columns, strip, first, (squares, bound), features, weights),
+        }
+    }
+
+    /// Write `features · weight · 2^15`, toward zero, into the lines of a tile, and return every row's sum of squares of
+    /// what was written. The other half of an odd last line becomes zero.
+    pub(crate) fn quantise(self, features: &[Lanes], weight: &[f64; LANES], tile: &mut [Line]) -> Lanes {
+        match self.0 {
+            Kind::Portable => portable::quantise(features, weight, tile),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => avx2::quantise(features, weight, tile),
         }
     }
 

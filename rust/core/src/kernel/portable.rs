@@ -1,34 +1,74 @@
 //! The loops in plain Rust: what the vector code must equal, bit for bit.
 
-use super::{RESIDUAL_LOW_BITS, Residuals, first_pair, truncate};
+use std::ops::Range;
+
+use super::{Lanes, RESIDUAL_LOW_BITS, Residuals, Weights, first_pair, tile, truncate};
 use crate::panel::layout::{LANES, Layout, Line, feature, target_lane, targets};
 use crate::panel::theta::{LOW_BITS, Theta};
-use crate::source::{Rows, STRIP};
+use crate::rowmap::Column;
+use crate::rowmap::quantise::{ONE, weight};
+use crate::source::Rows;
 
-pub(crate) fn transpose(rows: &[f64], width: usize, strip: &mut [Rows]) {
-    for (column, out) in strip[..width].iter_mut().enumerate() {
-        for (out, row) in out.iter_mut().zip(rows.chunks_exact(width)) {
-            *out = row[column];
+/// Copy these rows, of `strip.len()` doubles each, one value at a time.
+///
+/// # Safety
+/// The rows can be read, and a strip has as many.
+#[allow(unsafe_code)]
+pub(super) unsafe fn transpose(first: *const u8, stride: isize, rows: Range<usize>, strip: &mut [Rows]) {
+    for row in rows {
+        let values: *const f64 = first.wrapping_offset(row as isize * stride).cast();
+        for (column, out) in strip.iter_mut().enumerate() {
+            // SAFETY: a value of a row that can be read; it need not be aligned.
+            out[row] = unsafe { values.wrapping_add(column).read_unaligned() };
         }
     }
 }
 
-pub(super) fn quantise(features: &[Rows], weight: &Rows, layout: Layout, tiles: &mut [Line]) -> Rows {
-    let mut squares = [0.0; STRIP];
-    for (line, pair) in features.chunks(2).enumerate() {
-        for (tile, first) in tiles.chunks_exact_mut(layout.lines()).zip((0..STRIP).step_by(LANES)) {
-            let mut integers = [0; 2 * LANES];
-            for (integers, values) in integers.chunks_exact_mut(LANES).zip(pair) {
-                for (lane, integer) in integers.iter_mut().enumerate() {
-                    let value = truncate(values[first + lane] * weight[first + lane]);
-                    squares[first + lane] += f64::from(value) * f64::from(value);
-                    *integer = value as i16;
-                }
-            }
-            tile[line].0 = integers;
+pub(super) fn weigh(
+    columns: &[Column],
+    strip: &[Rows],
+    first: usize,
+    (inside, bound): (f64, f64),
+    features: &mut [Lanes],
+    weights: &mut Weights,
+) -> bool {
+    let mut squares = [inside; LANES];
+    // A finite number less itself is zero, all bits; NaN and infinities give NaN.
+    let mut strange = [0; LANES];
+    for values in strip {
+        let values = tile(values, first);
+        for lane in 0..LANES {
+            strange[lane] |= (values[lane] - values[lane]).to_bits();
         }
     }
-    squares
+    let mut rest = features;
+    for (column, values) in columns.iter().zip(strip) {
+        let (features, tail) = rest.split_at_mut(column.features());
+        column.apply(tile(values, first), features, &mut squares);
+        rest = tail;
+    }
+    for lane in 0..LANES {
+        let keep = if strange[lane] == 0 { 1.0 } else { 0.0 };
+        weights.keep[first + lane] = keep;
+        weights.weight[first + lane] = keep * weight(squares[lane], bound);
+    }
+    strange == [0; LANES]
+}
+
+pub(super) fn quantise(features: &[Lanes], weight: &[f64; LANES], tile: &mut [Line]) -> Lanes {
+    let weight = weight.map(|weight| weight * ONE);
+    let mut squares = [0.0; LANES];
+    for (line, pair) in tile.iter_mut().zip(features.chunks(2)) {
+        line.0 = [0; 2 * LANES];
+        for (integers, values) in line.0.chunks_exact_mut(LANES).zip(pair) {
+            for lane in 0..LANES {
+                let value = truncate(values.0[lane] * weight[lane]);
+                squares[lane] += f64::from(value) * f64::from(value);
+                integers[lane] = value as i16;
+            }
+        }
+    }
+    Lanes(squares)
 }
 
 pub(super) fn residuals(group: &[Line], layout: Layout, theta: &Theta, tau: i32, out: &mut Residuals) {

@@ -76,8 +76,8 @@ impl Batch<'_> {
                 let strips = tiles.chunks_mut(STRIP / LANES * layout.lines());
                 for (tiles, start) in strips.zip((first..first + count).step_by(STRIP)) {
                     let rows = STRIP.min(first + count - start);
-                    room.input.read(path, self.source, start, rows, self.missing)?;
-                    room.mapper.apply(path, &room.input, tiles);
+                    room.input.copy(self.source, start, rows);
+                    room.mapper.apply(path, &room.input, rows, self.missing, tiles)?;
                 }
                 if pairs > 0 {
                     path.gram(tiles, layout, &mut room.lots, &mut room.sums);

@@ -1,8 +1,8 @@
 //! Centre, scale, winsorise, basis: what happens to one column of a row.
 
 use crate::error::{Result, parameter};
-use crate::kernel::cut;
-use crate::source::Rows;
+use crate::kernel::{Lanes, cut};
+use crate::panel::layout::LANES;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Feature values are cut here, so that a sum of their squares stays in the range of doubles.
@@ -11,13 +11,13 @@ const LARGEST_FEATURE: f64 = 1.0e150;
 /// z = (x − centre) / scale, cut to ±winsor; the features are gain·z and, for every knot k, gain·(|z − k| − |k|).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    centre: f64,
+    pub(crate) centre: f64,
     /// gain / scale.
-    factor: f64,
+    pub(crate) factor: f64,
     /// winsor · gain.
-    limit: f64,
+    pub(crate) limit: f64,
     /// knot · gain.
-    knots: Vec<f64>,
+    pub(crate) knots: Vec<f64>,
 }
 
 impl Column {
@@ -56,19 +56,19 @@ impl Column {
         }
     }
 
-    /// The features of a strip's column; their squares are added to those of their rows.
+    /// The features of a tile's column; their squares are added to those of their rows.
     #[inline(always)]
-    pub(crate) fn apply(&self, x: &Rows, features: &mut [Rows], squares: &mut Rows) {
-        let [z, terms @ ..] = features else { return };
-        for ((z, x), squares) in z.iter_mut().zip(x).zip(&mut *squares) {
+    pub(crate) fn apply(&self, x: &[f64; LANES], features: &mut [Lanes], squares: &mut [f64; LANES]) {
+        let [Lanes(z), terms @ ..] = features else { return };
+        for lane in 0..LANES {
             // A difference of finite numbers may overflow to an infinity, which the cut makes finite again.
-            *z = cut((x - self.centre) * self.factor, self.limit);
-            *squares += *z * *z;
+            z[lane] = cut((x[lane] - self.centre) * self.factor, self.limit);
+            squares[lane] += z[lane] * z[lane];
         }
-        for (term, knot) in terms.iter_mut().zip(&self.knots) {
-            for ((term, z), squares) in term.iter_mut().zip(&*z).zip(&mut *squares) {
-                *term = (z - knot).abs() - knot.abs();
-                *squares += *term * *term;
+        for (Lanes(term), knot) in terms.iter_mut().zip(&self.knots) {
+            for lane in 0..LANES {
+                term[lane] = (z[lane] - knot).abs() - knot.abs();
+                squares[lane] += term[lane] * term[lane];
             }
         }
     }

@@ -14,10 +14,19 @@ pub(crate) struct Input {
 
 impl Input {
     pub(crate) fn new() -> Self {
-        Self { columns: Vec::new(), keep: [0.0; STRIP] }
+        Self { columns: Vec::new(), keep: Rows::ZERO }
     }
 
-    /// Copy `rows` rows from `start`.
+    /// Copy `rows` rows from `start`, and nothing more.
+    pub(crate) fn copy(&mut self, source: &dyn Source, start: usize, rows: usize) {
+        self.columns.resize(source.columns(), Rows::ZERO);
+        source.read(start, rows, &mut self.columns);
+        if rows < STRIP {
+            self.columns.iter_mut().for_each(|column| column[rows..].fill(0.0));
+        }
+    }
+
+    /// Copy `rows` rows from `start` and look for NaN and infinities.
     pub(crate) fn read(
         &mut self,
         path: Path,
@@ -26,11 +35,7 @@ impl Input {
         rows: usize,
         missing: Missing,
     ) -> Result<()> {
-        self.columns.resize(source.columns(), [0.0; STRIP]);
-        source.read(start, rows, &mut self.columns);
-        if rows < STRIP {
-            self.columns.iter_mut().for_each(|column| column[rows..].fill(0.0));
-        }
+        self.copy(source, start, rows);
         let bad = path.run(
             #[inline(always)]
             || self.check(),
@@ -51,7 +56,7 @@ impl Input {
         // Zero times a finite number is zero; times NaN or an infinity it is NaN.
         let mut sums = [0.0; STRIP];
         for column in &self.columns {
-            for (sum, value) in sums.iter_mut().zip(column) {
+            for (sum, value) in sums.iter_mut().zip(column.iter()) {
                 *sum += value * 0.0;
             }
         }
@@ -65,7 +70,7 @@ impl Input {
 
     fn drop_rows(&mut self) {
         for column in &mut self.columns {
-            for (value, keep) in column.iter_mut().zip(self.keep) {
+            for (value, keep) in column.iter_mut().zip(*self.keep) {
                 if keep == 0.0 {
                     *value = 0.0;
                 }

@@ -82,7 +82,7 @@ impl Bins {
 
     /// Count the values for which `keep` is not zero. Every value falls into exactly one bin.
     fn count(&self, values: &Rows, keep: &Rows, counts: &mut [i64]) {
-        let kept = values.iter().zip(keep).filter(|(_, keep)| **keep != 0.0).map(|(&value, _)| value);
+        let kept = values.iter().zip(keep.iter()).filter(|(_, keep)| **keep != 0.0).map(|(&value, _)| value);
         match *self {
             Self::Skip => {}
             Self::Powers { least, most } => {
