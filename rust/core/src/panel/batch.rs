@@ -1,10 +1,11 @@
 //! One batch on its way from rows to tiles, and to X'X on the way.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use super::layout::{LANES, Layout, Line};
 use crate::error::Result;
-use crate::kernel::{Lots, MOST_TILES, gram_pairs};
+use crate::kernel::{Lots, MOST_TILES, Path, gram_pairs};
 use crate::rowmap::{Input, Mapper, Missing, RowMap};
 use crate::source::{STRIP, Source};
 use crate::statistics::Gram;
@@ -14,13 +15,18 @@ use crate::threads::Execution;
 pub(crate) const WAVE_VALUES: usize = 1 << 24;
 
 /// Rows between two looks at whether to stop: products are added sixty-four in the time that a value is mapped.
-pub(crate) fn wave_rows(map: &RowMap, gram: bool) -> usize {
+pub(crate) fn wave_rows(map: &RowMap, gram: bool, execution: &Execution) -> usize {
     let products = if gram { map.features() * map.features() / 64 } else { 0 };
-    (WAVE_VALUES / (map.columns().len() + map.features() + products)).max(BLOCK_ROWS)
+    // Between two waves threads wait for each other; vector code does more in the same time.
+    let values = if execution.path() == Path::portable() { WAVE_VALUES } else { 2 * WAVE_VALUES };
+    let values = values.saturating_mul(execution.threads());
+    (values / (map.columns().len() + map.features() + products)).max(BLOCK_ROWS)
 }
 
-/// Rows that a thread takes at a time: as many as the Gram kernel adds up in 32 bits.
+/// Rows that a thread takes at a time, at most: as many as the Gram kernel adds up in 32 bits.
 const BLOCK_ROWS: usize = MOST_TILES * LANES;
+/// Rows whose products can be added in 64 bits, and as many again: 2^32 · 2^30 < 2^63.
+const MOST_ROWS: usize = 1 << 31;
 
 /// Rows, and what to do with them.
 pub(crate) struct Batch<'a> {
@@ -30,45 +36,115 @@ pub(crate) struct Batch<'a> {
     pub(crate) execution: &'a Execution,
 }
 
+/// X'X of a batch, in parts: a thread takes one, adds to it and puts it back.
+pub(crate) struct Products {
+    pairs: usize,
+    parts: Mutex<Vec<Vec<[i64; 4]>>>,
+    /// Rows in the parts.
+    rows: usize,
+    /// What was in the parts before they were full.
+    earlier: Option<Gram>,
+}
+
+impl Products {
+    pub(crate) fn new(map: &RowMap) -> Self {
+        let pairs = gram_pairs(Layout::new(map.features()));
+        Self { pairs, parts: Mutex::default(), rows: 0, earlier: None }
+    }
+
+    fn take(&self) -> Vec<[i64; 4]> {
+        let part = self.parts.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        part.unwrap_or_else(|| vec![[0; 4]; self.pairs])
+    }
+
+    fn put(&self, part: Vec<[i64; 4]>) {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner).push(part);
+    }
+
+    /// The sum of the parts, which are then gone.
+    fn sum(&mut self) -> Vec<[i64; 4]> {
+        let mut parts =
+            std::mem::take(self.parts.get_mut().unwrap_or_else(PoisonError::into_inner)).into_iter();
+        let mut sum = parts.next().unwrap_or_else(|| vec![[0; 4]; self.pairs]);
+        for part in parts {
+            let (sum, part) = (sum.as_flattened_mut(), part.as_flattened());
+            sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+        }
+        sum
+    }
+
+    /// Say that rows were added; move what is there out of the way of overflow.
+    fn added(&mut self, map: &RowMap, rows: usize) -> Result<()> {
+        self.rows += rows;
+        if self.rows > MOST_ROWS {
+            self.rows = 0;
+            let sum = self.sum();
+            self.earlier.get_or_insert_with(|| Gram::new(map)).add(&sum)?;
+        }
+        Ok(())
+    }
+
+    /// Add all to `gram`, of the same map.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::TooManyRows`]; `gram` is not changed then.
+    pub(crate) fn finish(mut self, gram: &mut Gram) -> Result<()> {
+        let sum = self.sum();
+        match self.earlier {
+            None => gram.add(&sum),
+            Some(mut earlier) => {
+                earlier.add(&sum)?;
+                gram.merge(&earlier)
+            }
+        }
+    }
+}
+
 /// What a thread needs for its blocks.
 struct Room<'a> {
     input: Input,
     mapper: Mapper<'a>,
     tiles: Vec<Line>,
     lots: Lots,
-    sums: Vec<[i64; 4]>,
+    sums: Option<Vec<[i64; 4]>>,
 }
 
 impl Batch<'_> {
     /// Map rows into whole tiles, block by block, on all threads: into `place` if there is one, and add their products
-    /// to `gram` if there is one.
+    /// to `products` if there are any.
     pub(crate) fn fill(
         &self,
         rows: Range<usize>,
         place: Option<&mut [Line]>,
-        gram: Option<&mut Gram>,
+        products: Option<&mut Products>,
     ) -> Result<()> {
         let layout = Layout::new(self.map.features());
         let path = self.execution.path();
-        let block_lines = MOST_TILES * layout.lines();
-        let pairs = if gram.is_some() { gram_pairs(layout) } else { 0 };
+        let block = block_rows(rows.len(), self.execution.threads());
+        let block_lines = block / LANES * layout.lines();
         // Without a place, every thread maps its blocks into the same few tiles.
         let lines = if place.is_some() { 0 } else { block_lines };
         let places = place.into_iter().flat_map(|place| place.chunks_mut(block_lines));
         let places = places.map(Some).chain(std::iter::repeat_with(|| None));
+        let shared = products.as_deref();
         let room = || Room {
             input: Input::new(),
             mapper: Mapper::new(self.map),
             tiles: bytemuck::zeroed_vec(lines),
             lots: Lots::default(),
-            sums: vec![[0; 4]; pairs],
+            sums: shared.map(Products::take),
         };
-        let total = self.execution.fold(
+        let put = |room: Room| {
+            if let (Some(shared), Some(sums)) = (shared, room.sums) {
+                shared.put(sums);
+            }
+        };
+        let last = self.execution.fold(
             rows.len() * self.map.features(),
-            rows.clone().step_by(BLOCK_ROWS).zip(places),
+            rows.clone().step_by(block).zip(places),
             room,
             |room, (first, place)| {
-                let count = BLOCK_ROWS.min(rows.end - first);
+                let count = block.min(rows.end - first);
                 let tiles = match place {
                     Some(tiles) => tiles,
                     None => &mut room.tiles[..Layout::tiles(count) * layout.lines()],
@@ -79,16 +155,39 @@ impl Batch<'_> {
                     room.input.copy(self.source, start, rows);
                     room.mapper.apply(path, &room.input, rows, self.missing, tiles)?;
                 }
-                if pairs > 0 {
-                    path.gram(tiles, layout, &mut room.lots, &mut room.sums);
+                if let Some(sums) = &mut room.sums {
+                    path.gram(tiles, layout, &mut room.lots, sums);
                 }
                 Ok(())
             },
-            |a, b| {
-                a.sums.as_flattened_mut().iter_mut().zip(b.sums.as_flattened()).for_each(|(a, b)| *a += b);
+            |_, room| {
+                put(room);
                 Ok(())
             },
         )?;
-        gram.map_or(Ok(()), |gram| gram.add(&total.sums))
+        put(last);
+        products.map_or(Ok(()), |products| products.added(self.map, rows.len()))
+    }
+}
+
+/// Rows of a block, whole tiles: as many as there may be, but so that no thread waits for another's last block.
+fn block_rows(rows: usize, threads: usize) -> usize {
+    let blocks = rows.div_ceil(BLOCK_ROWS).next_multiple_of(threads).max(1);
+    rows.div_ceil(blocks).next_multiple_of(LANES).max(LANES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_whole_tiles_and_not_too_many() {
+        for threads in [1, 2, 7] {
+            for rows in [0, 1, 16, 17, 511, 512, 513, 1024, 7797, 1_000_003] {
+                let block = block_rows(rows, threads);
+                assert!(block.is_multiple_of(LANES) && (LANES..=BLOCK_ROWS).contains(&block));
+                assert!(rows.div_ceil(block) <= rows.div_ceil(BLOCK_ROWS).next_multiple_of(threads));
+            }
+        }
     }
 }
