@@ -43,6 +43,11 @@ pub trait Source: Sync {
     /// Columns, the target included.
     fn columns(&self) -> usize;
 
+    /// Hear that these rows will be read soon. A hint: there need not be as many.
+    fn expect(&self, start: usize, rows: usize) {
+        let _ = (start, rows);
+    }
+
     /// Copy `rows` rows from `start`, at most [`STRIP`], column by column: the value of row r in column c goes to
     /// `out[c][r]`. Places of other rows are left as they are.
     fn read(&self, start: usize, rows: usize, out: &mut [Rows]);
@@ -75,6 +80,11 @@ impl Source for Dense<'_> {
 
     fn columns(&self) -> usize {
         self.x.len().checked_div(self.y.len()).unwrap_or(0) + 1
+    }
+
+    fn expect(&self, start: usize, rows: usize) {
+        let row = 8 * (self.columns() - 1);
+        prefetch(self.x.as_ptr().cast::<u8>().wrapping_add(start * row), rows * row);
     }
 
     #[allow(unsafe_code)]

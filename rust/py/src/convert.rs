@@ -86,14 +86,25 @@ impl View {
         })
     }
 
+    /// Have rows fetched that will be read soon, if they or their columns lie side by side.
+    fn expect(&self, start: usize, rows: usize) {
+        let first = self.data.wrapping_offset(start as isize * self.row_stride);
+        let (row, columns) = (self.row_stride.unsigned_abs(), self.columns);
+        if row == columns * self.column_stride.unsigned_abs() {
+            prefetch(first, rows * row);
+        } else if row == size_of::<f64>() {
+            for column in 0..columns {
+                prefetch(first.wrapping_offset(column as isize * self.column_stride), rows * row);
+            }
+        }
+    }
+
     /// Copy rows into a strip, column by column.
     fn read(&self, start: usize, rows: usize, strip: &mut [Rows]) {
         let double = size_of::<f64>() as isize;
         match self.kind {
             Kind::F64 if self.row_stride == double => {
                 for (column, out) in strip[..self.columns].iter_mut().enumerate() {
-                    // The part of the column that the next strip wants: few streams are noticed as such.
-                    prefetch(self.place(start, column).wrapping_add(size_of::<Rows>()), size_of::<Rows>());
                     self.copy(start, column, &mut out[..rows]);
                 }
             }
@@ -176,6 +187,11 @@ impl Source for Arrays {
 
     fn columns(&self) -> usize {
         self.x.columns + 1
+    }
+
+    fn expect(&self, start: usize, rows: usize) {
+        self.x.expect(start, rows);
+        self.y.expect(start, rows);
     }
 
     fn read(&self, start: usize, rows: usize, out: &mut [Rows]) {

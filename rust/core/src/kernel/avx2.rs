@@ -34,8 +34,6 @@ use crate::source::{Rows, STRIP};
 /// How far ahead of the residuals lines are fetched: 8 KiB. Tried by hand between 2 and 16 KiB at 31 and 90 columns: all
 /// were faster than none on rows that do not fit the cache, and the differences among them were within the noise.
 const LINES_AHEAD: usize = 128;
-/// How far ahead of the rows being copied others are fetched.
-const BYTES_AHEAD: usize = 8 << 10;
 const RESIDUAL_SHIFT: i32 = RESIDUAL_LOW_BITS as i32;
 
 pub(super) fn run<R>(body: impl FnOnce() -> R) -> R {
@@ -101,13 +99,9 @@ pub(super) unsafe fn transpose(first: *const u8, stride: isize, rows: usize, str
 #[target_feature(enable = "avx2")]
 unsafe fn transpose_avx2(first: *const u8, stride: isize, rows: usize, strip: &mut [Rows]) {
     let width = strip.len();
-    let bytes = 8 * width;
     for row in (0..rows).step_by(4) {
         let places: [*const f64; 4] =
             [0, 1, 2, 3].map(|next| first.wrapping_offset((row + next) as isize * stride).cast());
-        if stride == bytes as isize {
-            prefetch(places[0].cast::<u8>().wrapping_add(BYTES_AHEAD), 4 * bytes);
-        }
         let fours = (0..width - width % 4).step_by(4);
         // One column left over is gathered; two or three are part of the last four.
         let rest = (width % 4 > 1).then(|| width - 4);
@@ -169,7 +163,9 @@ fn weigh_avx2(
         let factor = _mm256_set1_pd(column.factor);
         let limit = _mm256_set1_pd(column.limit);
         let least = _mm256_xor_pd(limit, sign);
-        for (i, x) in quarters(tile(values, first)).into_iter().enumerate() {
+        let values = tile(values, first);
+        for i in 0..4 {
+            let x = quarter(values, i);
             strange[i] = _mm256_or_pd(strange[i], _mm256_sub_pd(x, x));
             // The instructions return the second number if the first is NaN, as `cut` does.
             let scaled = _mm256_mul_pd(_mm256_sub_pd(x, centre), factor);
@@ -180,8 +176,8 @@ fn weigh_avx2(
         for (&knot, term) in column.knots.iter().zip(&mut rest) {
             let knot = _mm256_set1_pd(knot);
             let length = _mm256_andnot_pd(sign, knot);
-            for (i, z) in quarters(&z.0).into_iter().enumerate() {
-                let distance = _mm256_andnot_pd(sign, _mm256_sub_pd(z, knot));
+            for i in 0..4 {
+                let distance = _mm256_andnot_pd(sign, _mm256_sub_pd(quarter(&z.0, i), knot));
                 let value = _mm256_sub_pd(distance, length);
                 squares[i] = _mm256_add_pd(squares[i], _mm256_mul_pd(value, value));
                 put(&mut term.0, i, value);
@@ -255,8 +251,14 @@ fn quantise_avx2(features: &[Lanes], weight: &[f64; LANES], tile: &mut [Line]) -
 /// The values of a tile's rows, four by four.
 #[target_feature(enable = "avx2")]
 fn quarters(values: &[f64; LANES]) -> [__m256d; 4] {
-    // SAFETY: there are sixteen values.
-    [0, 4, 8, 12].map(|first| unsafe { _mm256_loadu_pd(values.as_ptr().add(first)) })
+    [0, 1, 2, 3].map(|i| quarter(values, i))
+}
+
+/// The values of four rows of a tile.
+#[target_feature(enable = "avx2")]
+fn quarter(values: &[f64; LANES], i: usize) -> __m256d {
+    // SAFETY: the slice is four doubles.
+    unsafe { _mm256_loadu_pd(values[4 * i..][..4].as_ptr()) }
 }
 
 /// Products with the weights, toward zero, as sixteen 16-bit integers from −32767 to 32767.

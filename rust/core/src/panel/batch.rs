@@ -7,7 +7,7 @@ use super::layout::{LANES, Layout, Line};
 use crate::error::Result;
 use crate::kernel::{Lots, MOST_TILES, Path, gram_pairs};
 use crate::rowmap::{Input, Mapper, Missing, RowMap};
-use crate::source::{STRIP, Source};
+use crate::source::{Rows, STRIP, Source};
 use crate::statistics::Gram;
 use crate::threads::Execution;
 
@@ -27,6 +27,9 @@ pub(crate) fn wave_rows(map: &RowMap, gram: bool, execution: &Execution) -> usiz
 const BLOCK_ROWS: usize = MOST_TILES * LANES;
 /// Rows whose products can be added in 64 bits, and as many again: 2^32 · 2^30 < 2^63.
 const MOST_ROWS: usize = 1 << 31;
+
+/// Bytes of a strip that fits the second-level cache together with the one before it.
+const STRIP_BYTES_AHEAD: usize = 128 << 10;
 
 /// Rows, and what to do with them.
 pub(crate) struct Batch<'a> {
@@ -126,6 +129,8 @@ impl Batch<'_> {
         let lines = if place.is_some() { 0 } else { block_lines };
         let places = place.into_iter().flat_map(|place| place.chunks_mut(block_lines));
         let places = places.map(Some).chain(std::iter::repeat_with(|| None));
+        // While a strip is mapped, the next one is on its way from memory.
+        let near = self.source.columns() * size_of::<Rows>() <= STRIP_BYTES_AHEAD;
         let shared = products.as_deref();
         let room = || Room {
             input: Input::new(),
@@ -153,7 +158,12 @@ impl Batch<'_> {
                 for (tiles, start) in strips.zip((first..first + count).step_by(STRIP)) {
                     let rows = STRIP.min(first + count - start);
                     room.input.copy(self.source, start, rows);
-                    room.mapper.apply(path, &room.input, rows, self.missing, tiles)?;
+                    let expect = |row| {
+                        if near {
+                            self.source.expect(start + STRIP + row, LANES);
+                        }
+                    };
+                    room.mapper.apply(path, &room.input, rows, self.missing, tiles, expect)?;
                 }
                 if let Some(sums) = &mut room.sums {
                     path.gram(tiles, layout, &mut room.lots, sums);

@@ -25,7 +25,8 @@ impl<'a> Mapper<'a> {
         Self { map, layout: Layout::new(map.features()), features, weights }
     }
 
-    /// Map every row of the strip into `tiles`; only the first `rows` count. Rows that do not count become zero.
+    /// Map every row of the strip into `tiles`; only the first `rows` count. Rows that do not count become zero. `before`
+    /// is called with the first row of every tile.
     ///
     /// # Errors
     /// [`Error::NotFinite`] for a row with NaN or an infinity, if it is not to be left out.
@@ -36,12 +37,14 @@ impl<'a> Mapper<'a> {
         rows: usize,
         missing: Missing,
         tiles: &mut [Line],
+        mut before: impl FnMut(usize),
     ) -> Result<()> {
         let (constant, bound) = self.map.parts();
         // A constant that x is not scaled together with has no part in the norm of x.
         let inside = if self.map.norm() == Norm::Weight { constant } else { 0.0 };
         let norm = (inside * inside, bound);
         for (lines, first) in tiles.chunks_exact_mut(self.layout.lines()).zip((0..rows).step_by(LANES)) {
+            before(first);
             let (columns, weights) = (self.map.columns(), &mut self.weights);
             let finite = path.weigh(columns, input.columns(), first, norm, &mut self.features, weights);
             if !finite && missing == Missing::Error {
