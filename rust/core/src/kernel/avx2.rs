@@ -9,27 +9,28 @@
 
 use std::arch::x86_64::{
     __m128i, __m256d, __m256i, _MM_HINT_T0, _mm_add_epi32, _mm_cvtsi32_si128, _mm_prefetch, _mm256_add_epi32,
-    _mm256_add_epi64, _mm256_add_pd, _mm256_and_pd, _mm256_and_si256, _mm256_andnot_pd, _mm256_castpd_si256,
-    _mm256_castsi256_pd, _mm256_castsi256_si128, _mm256_cmpeq_epi64, _mm256_cvtepi32_epi64,
-    _mm256_cvtepi32_pd, _mm256_cvttpd_epi32, _mm256_div_pd, _mm256_extracti128_si256, _mm256_hadd_epi32,
-    _mm256_load_si256, _mm256_loadu_pd, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_max_epi32,
-    _mm256_max_pd, _mm256_min_epi32, _mm256_min_pd, _mm256_mul_pd, _mm256_or_pd, _mm256_or_si256,
-    _mm256_packs_epi32, _mm256_permute2f128_pd, _mm256_set_m128i, _mm256_set1_epi32, _mm256_set1_pd,
-    _mm256_setr_pd, _mm256_setzero_pd, _mm256_setzero_si256, _mm256_slli_epi32, _mm256_slli_epi64,
-    _mm256_sqrt_pd, _mm256_sra_epi32, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_store_si256,
-    _mm256_storeu_pd, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_sub_pd, _mm256_testz_si256,
-    _mm256_unpackhi_epi16, _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd, _mm256_xor_pd,
+    _mm256_add_epi64, _mm256_add_pd, _mm256_and_pd, _mm256_and_si256, _mm256_andnot_pd, _mm256_castpd_ps,
+    _mm256_castpd_si256, _mm256_castps_si256, _mm256_castsi256_pd, _mm256_castsi256_si128,
+    _mm256_cmpeq_epi64, _mm256_cvtepi32_epi64, _mm256_cvtepi32_pd, _mm256_cvttpd_epi32, _mm256_div_pd,
+    _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_load_si256, _mm256_loadu_pd, _mm256_loadu_si256,
+    _mm256_madd_epi16, _mm256_max_epi32, _mm256_max_pd, _mm256_min_epi32, _mm256_min_pd, _mm256_mul_pd,
+    _mm256_or_pd, _mm256_or_si256, _mm256_packs_epi32, _mm256_permute2f128_pd, _mm256_permute4x64_epi64,
+    _mm256_set_m128i, _mm256_set1_epi32, _mm256_set1_pd, _mm256_setr_pd, _mm256_setzero_pd,
+    _mm256_setzero_si256, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_slli_epi64, _mm256_sqrt_pd,
+    _mm256_sra_epi32, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_store_si256, _mm256_storeu_pd,
+    _mm256_storeu_si256, _mm256_sub_epi32, _mm256_sub_pd, _mm256_testz_si256, _mm256_unpackhi_epi16,
+    _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd, _mm256_xor_pd,
 };
 
 use super::{
-    FEW_LINES, LOT_LINES, Lanes, Lots, MOST_TILES, RESIDUAL_LOW_BITS, Residuals, Weights, first_pair, gather,
-    gram_pairs, portable, tile, tile_mut,
+    FEW_LINES, LOT_LINES, Lots, MOST_TILES, RESIDUAL_LOW_BITS, Residuals, Weights, first_pair, gather,
+    gram_pairs, portable,
 };
 use crate::panel::layout::{LANES, Layout, Line};
 use crate::panel::theta::{LOW_BITS, Theta};
-use crate::rowmap::Column;
-use crate::rowmap::quantise::ONE;
-use crate::source::{Rows, STRIP};
+use crate::rowmap::quantise::{LARGEST_TARGET, ONE, SHIFT};
+use crate::rowmap::{Column, Target};
+use crate::source::{Lanes, Strip};
 
 /// How far ahead of the residuals lines are fetched: 8 KiB. Tried by hand between 2 and 16 KiB at 31 and 90 columns: all
 /// were faster than none on rows that do not fit the cache, and the differences among them were within the noise.
@@ -81,24 +82,38 @@ pub(crate) fn prefetch(first: *const u8, bytes: usize) {
 }
 
 /// # Safety
-/// At most a strip's rows, which can be read.
-pub(super) unsafe fn transpose(first: *const u8, stride: isize, rows: usize, strip: &mut [Rows]) {
-    assert!(rows <= STRIP);
-    let fours = if strip.len() < 4 { 0 } else { rows - rows % 4 };
+/// The rows can be read; they are at most `height`, and the strip has at least `width` columns.
+pub(super) unsafe fn transpose(
+    first: *const u8,
+    stride: isize,
+    rows: usize,
+    width: usize,
+    strip: &mut [f64],
+    height: usize,
+) {
+    assert!(rows <= height && width.checked_mul(height).is_some_and(|values| values <= strip.len()));
+    let fours = if width < 4 { 0 } else { rows - rows % 4 };
     // SAFETY: `Path` selects this module only if the processor has AVX2; the caller says that the rows can be read.
     unsafe {
-        transpose_avx2(first, stride, fours, strip);
-        portable::transpose(first, stride, fours..rows, strip);
+        transpose_avx2(first, stride, fours, width, strip.as_mut_ptr(), height);
+        portable::transpose(first, stride, fours..rows, width, strip, height);
     }
 }
 
 /// Four columns of four rows at a time, the last four columns perhaps once more.
 ///
 /// # Safety
-/// Rows that can be read, a multiple of four and at most a strip's, of at least four columns.
+/// The rows can be read, a multiple of four and at most `height` of them; `width` is at least four, and as many columns
+/// of `height` values can be written to `strip`.
 #[target_feature(enable = "avx2")]
-unsafe fn transpose_avx2(first: *const u8, stride: isize, rows: usize, strip: &mut [Rows]) {
-    let width = strip.len();
+unsafe fn transpose_avx2(
+    first: *const u8,
+    stride: isize,
+    rows: usize,
+    width: usize,
+    strip: *mut f64,
+    height: usize,
+) {
     for row in (0..rows).step_by(4) {
         let places: [*const f64; 4] =
             [0, 1, 2, 3].map(|next| first.wrapping_offset((row + next) as isize * stride).cast());
@@ -116,24 +131,25 @@ unsafe fn transpose_avx2(first: *const u8, stride: isize, rows: usize, strip: &m
                 _mm256_permute2f128_pd::<0x31>(ab_even, cd_even),
                 _mm256_permute2f128_pd::<0x31>(ab_odd, cd_odd),
             ];
-            for (out, values) in strip[column..column + 4].iter_mut().zip(transposed) {
-                // SAFETY: `row + 4 ≤ STRIP`.
-                unsafe { _mm256_storeu_pd(out.as_mut_ptr().add(row), values) };
+            for (i, values) in transposed.into_iter().enumerate() {
+                // SAFETY: `row + 4 ≤ height` and `column + i < width`.
+                unsafe { _mm256_storeu_pd(strip.add((column + i) * height + row), values) };
             }
         }
         if width % 4 == 1 {
             let column = width - 1;
-            // SAFETY: the last value of each of the four rows.
-            let [a, b, c, d] = places.map(|place| unsafe { place.wrapping_add(column).read_unaligned() });
-            // SAFETY: `row + 4 ≤ STRIP`.
-            unsafe { _mm256_storeu_pd(strip[column].as_mut_ptr().add(row), _mm256_setr_pd(a, b, c, d)) };
+            // SAFETY: the last value of each of the four rows, and `row + 4 ≤ height`.
+            unsafe {
+                let [a, b, c, d] = places.map(|place| place.wrapping_add(column).read_unaligned());
+                _mm256_storeu_pd(strip.add(column * height + row), _mm256_setr_pd(a, b, c, d));
+            }
         }
     }
 }
 
 pub(super) fn weigh(
     columns: &[Column],
-    strip: &[Rows],
+    strip: &Strip,
     first: usize,
     norm: (f64, f64),
     features: &mut [Lanes],
@@ -146,7 +162,7 @@ pub(super) fn weigh(
 #[target_feature(enable = "avx2")]
 fn weigh_avx2(
     columns: &[Column],
-    strip: &[Rows],
+    strip: &Strip,
     first: usize,
     (inside, bound): (f64, f64),
     features: &mut [Lanes],
@@ -157,13 +173,13 @@ fn weigh_avx2(
     let mut strange = [_mm256_setzero_pd(); 4];
     let sign = _mm256_set1_pd(-0.0);
     let mut rest = features.iter_mut();
-    for (column, values) in columns.iter().zip(strip) {
+    let mut tile = strip.tile(first);
+    for (column, values) in columns.iter().zip(&mut tile) {
         let Some(z) = rest.next() else { break };
         let centre = _mm256_set1_pd(column.centre);
         let factor = _mm256_set1_pd(column.factor);
         let limit = _mm256_set1_pd(column.limit);
         let least = _mm256_xor_pd(limit, sign);
-        let values = tile(values, first);
         for i in 0..4 {
             let x = quarter(values, i);
             strange[i] = _mm256_or_pd(strange[i], _mm256_sub_pd(x, x));
@@ -184,8 +200,8 @@ fn weigh_avx2(
             }
         }
     }
-    if let Some(target) = strip.get(columns.len()) {
-        for (i, y) in quarters(tile(target, first)).into_iter().enumerate() {
+    if let Some(target) = tile.next() {
+        for (i, y) in quarters(target).into_iter().enumerate() {
             strange[i] = _mm256_or_pd(strange[i], _mm256_sub_pd(y, y));
         }
     }
@@ -196,8 +212,8 @@ fn weigh_avx2(
         all = _mm256_or_si256(all, bits);
         let finite = _mm256_castsi256_pd(_mm256_cmpeq_epi64(bits, _mm256_setzero_si256()));
         let weight = _mm256_min_pd(_mm256_div_pd(bound, _mm256_sqrt_pd(squares[i])), one);
-        put(tile_mut(&mut weights.keep, first), i, _mm256_and_pd(finite, one));
-        put(tile_mut(&mut weights.weight, first), i, _mm256_and_pd(finite, weight));
+        put(&mut weights.keep.0, i, _mm256_and_pd(finite, one));
+        put(&mut weights.weight.0, i, _mm256_and_pd(finite, weight));
     }
     _mm256_testz_si256(all, all) == 1
 }
@@ -210,14 +226,41 @@ fn put(values: &mut [f64; LANES], quarter: usize, four: __m256d) {
     unsafe { _mm256_storeu_pd(place, four) };
 }
 
-pub(super) fn quantise(features: &[Lanes], weight: &[f64; LANES], tile: &mut [Line]) -> Lanes {
+pub(super) fn target(target: &Target, y: &[f64; LANES], weight: &Lanes, out: &mut [i32; LANES]) {
+    // SAFETY: `Path` selects this module only if the processor has AVX2.
+    unsafe { target_avx2(target, y, weight, out) }
+}
+
+#[target_feature(enable = "avx2")]
+fn target_avx2(target: &Target, y: &[f64; LANES], weight: &Lanes, out: &mut [i32; LANES]) {
+    let [centre, inverse, inverse_unit, shift] =
+        [target.centre, target.inverse, target.inverse_unit(), SHIFT].map(|value| _mm256_set1_pd(value));
+    let cut = |value, limit| {
+        let value = _mm256_min_pd(value, _mm256_set1_pd(limit));
+        _mm256_max_pd(value, _mm256_set1_pd(-limit))
+    };
+    let [a, b, c, d] = [0, 1, 2, 3].map(|i| {
+        let scaled = cut(_mm256_mul_pd(_mm256_sub_pd(quarter(y, i), centre), inverse), f64::MAX);
+        let units = _mm256_mul_pd(_mm256_mul_pd(scaled, quarter(&weight.0, i)), inverse_unit);
+        _mm256_castpd_ps(_mm256_add_pd(cut(units, LARGEST_TARGET), shift))
+    });
+    let place: *mut __m256i = out.as_mut_ptr().cast();
+    for (i, (first, second)) in [(a, c), (b, d)].into_iter().enumerate() {
+        // The lower half of every number: two of the first, two of the second, and the same again.
+        let low = _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(first, second));
+        // SAFETY: `out` is two vectors.
+        unsafe { _mm256_storeu_si256(place.add(i), _mm256_permute4x64_epi64::<0b11_01_10_00>(low)) };
+    }
+}
+
+pub(super) fn quantise(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> Lanes {
     // SAFETY: `Path` selects this module only if the processor has AVX2.
     unsafe { quantise_avx2(features, weight, tile) }
 }
 
 #[target_feature(enable = "avx2")]
-fn quantise_avx2(features: &[Lanes], weight: &[f64; LANES], tile: &mut [Line]) -> Lanes {
-    let weight = quarters(weight).map(|weight| _mm256_mul_pd(weight, _mm256_set1_pd(ONE)));
+fn quantise_avx2(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> Lanes {
+    let weight = quarters(&weight.0).map(|weight| _mm256_mul_pd(weight, _mm256_set1_pd(ONE)));
     let mut sums = [_mm256_setzero_pd(); 4];
     for (line, pair) in tile.iter_mut().zip(features.chunks(2)) {
         let a = integers(&pair[0], &weight);

@@ -16,8 +16,8 @@ pub(crate) use avx2::prefetch;
 use bytemuck::Zeroable;
 
 use crate::panel::{LANES, Layout, Line, Theta};
-use crate::rowmap::Column;
-use crate::source::Rows;
+use crate::rowmap::{Column, Target};
+use crate::source::{Lanes, Strip};
 
 /// Tiles whose products with a residual can be added in 32 bits: 32 · 2 · 32767 · 1024 < 2^31.
 pub(crate) const MOST_TILES: usize = 32;
@@ -44,28 +44,11 @@ pub(crate) fn truncate(value: f64) -> i32 {
     unsafe { cut(value, f64::from(i16::MAX)).to_int_unchecked() }
 }
 
-/// A number for each row of a tile, in whole cache lines.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(64))]
-pub(crate) struct Lanes(pub(crate) [f64; LANES]);
-
-/// What the rows of a strip are multiplied by, and one for a row that counts, zero for one that does not.
+/// What the rows of a tile are multiplied by, and one for a row that counts, zero for one that does not.
 #[derive(Debug, Clone)]
 pub(crate) struct Weights {
-    pub(crate) weight: Rows,
-    pub(crate) keep: Rows,
-}
-
-/// The values of the tile that begins with row `first`.
-#[inline(always)]
-pub(crate) fn tile(values: &Rows, first: usize) -> &[f64; LANES] {
-    &values.as_chunks().0[first / LANES]
-}
-
-/// The values of the tile that begins with row `first`, to write.
-#[inline(always)]
-pub(crate) fn tile_mut(values: &mut Rows, first: usize) -> &mut [f64; LANES] {
-    &mut values.as_chunks_mut().0[first / LANES]
+    pub(crate) weight: Lanes,
+    pub(crate) keep: Lanes,
 }
 
 /// Which code runs: the choice of [`Path::detect`] or [`Path::portable`], no other.
@@ -104,18 +87,26 @@ impl Path {
         }
     }
 
-    /// See [`crate::source::transpose`].
+    /// See [`crate::source::transpose`]; a column is `height` values of the strip.
     ///
     /// # Safety
-    /// At most a strip's rows, which can be read.
+    /// The rows can be read; they are at most `height`, and the strip has at least `width` columns.
     #[allow(unsafe_code)]
-    pub(crate) unsafe fn transpose(self, first: *const u8, stride: isize, rows: usize, strip: &mut [Rows]) {
+    pub(crate) unsafe fn transpose(
+        self,
+        first: *const u8,
+        stride: isize,
+        rows: usize,
+        width: usize,
+        strip: &mut [f64],
+        height: usize,
+    ) {
         // SAFETY: as this function asks.
         unsafe {
             match self.0 {
-                Kind::Portable => portable::transpose(first, stride, 0..rows, strip),
+                Kind::Portable => portable::transpose(first, stride, 0..rows, width, strip, height),
                 #[cfg(target_arch = "x86_64")]
-                Kind::Avx2 => avx2::transpose(first, stride, rows, strip),
+                Kind::Avx2 => avx2::transpose(first, stride, rows, width, strip, height),
             }
         }
     }
@@ -126,7 +117,7 @@ impl Path {
     pub(crate) fn weigh(
         self,
         columns: &[Column],
-        strip: &[Rows],
+        strip: &Strip,
         first: usize,
         (squares, bound): (f64, f64),
         features: &mut [Lanes],
@@ -139,9 +130,18 @@ impl Path {
         }
     }
 
+    /// Write the targets of a tile, times `weight`, in the order of [`crate::panel::layout::target_lane`].
+    pub(crate) fn target(self, target: &Target, y: &[f64; LANES], weight: &Lanes, out: &mut [i32; LANES]) {
+        match self.0 {
+            Kind::Portable => portable::target(target, y, weight, out),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => avx2::target(target, y, weight, out),
+        }
+    }
+
     /// Write `features · weight · 2^15`, toward zero, into the lines of a tile, and return every row's sum of squares of
     /// what was written. The other half of an odd last line becomes zero.
-    pub(crate) fn quantise(self, features: &[Lanes], weight: &[f64; LANES], tile: &mut [Line]) -> Lanes {
+    pub(crate) fn quantise(self, features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> Lanes {
         match self.0 {
             Kind::Portable => portable::quantise(features, weight, tile),
             #[cfg(target_arch = "x86_64")]

@@ -2,22 +2,29 @@
 
 use std::ops::Range;
 
-use super::{Lanes, RESIDUAL_LOW_BITS, Residuals, Weights, first_pair, tile, truncate};
+use super::{RESIDUAL_LOW_BITS, Residuals, Weights, first_pair, truncate};
 use crate::panel::layout::{LANES, Layout, Line, feature, target_lane, targets};
 use crate::panel::theta::{LOW_BITS, Theta};
-use crate::rowmap::Column;
-use crate::rowmap::quantise::{ONE, weight};
-use crate::source::Rows;
+use crate::rowmap::quantise::{self, ONE, weight};
+use crate::rowmap::{Column, Target};
+use crate::source::{Lanes, Strip};
 
-/// Copy these rows, of `strip.len()` doubles each, one value at a time.
+/// Copy these rows one value at a time.
 ///
 /// # Safety
-/// The rows can be read, and a strip has as many.
+/// The rows can be read.
 #[allow(unsafe_code)]
-pub(super) unsafe fn transpose(first: *const u8, stride: isize, rows: Range<usize>, strip: &mut [Rows]) {
+pub(super) unsafe fn transpose(
+    first: *const u8,
+    stride: isize,
+    rows: Range<usize>,
+    width: usize,
+    strip: &mut [f64],
+    height: usize,
+) {
     for row in rows {
         let values: *const f64 = first.wrapping_offset(row as isize * stride).cast();
-        for (column, out) in strip.iter_mut().enumerate() {
+        for (column, out) in strip.chunks_exact_mut(height).enumerate().take(width) {
             // SAFETY: a value of a row that can be read; it need not be aligned.
             out[row] = unsafe { values.wrapping_add(column).read_unaligned() };
         }
@@ -26,7 +33,7 @@ pub(super) unsafe fn transpose(first: *const u8, stride: isize, rows: Range<usiz
 
 pub(super) fn weigh(
     columns: &[Column],
-    strip: &[Rows],
+    strip: &Strip,
     first: usize,
     (inside, bound): (f64, f64),
     features: &mut [Lanes],
@@ -35,28 +42,34 @@ pub(super) fn weigh(
     let mut squares = [inside; LANES];
     // A finite number less itself is zero, all bits; NaN and infinities give NaN.
     let mut strange = [0; LANES];
-    for values in strip {
-        let values = tile(values, first);
+    for values in strip.tile(first) {
         for lane in 0..LANES {
             strange[lane] |= (values[lane] - values[lane]).to_bits();
         }
     }
     let mut rest = features;
-    for (column, values) in columns.iter().zip(strip) {
+    for (column, values) in columns.iter().zip(strip.tile(first)) {
         let (features, tail) = rest.split_at_mut(column.features());
-        column.apply(tile(values, first), features, &mut squares);
+        column.apply(values, features, &mut squares);
         rest = tail;
     }
     for lane in 0..LANES {
         let keep = if strange[lane] == 0 { 1.0 } else { 0.0 };
-        weights.keep[first + lane] = keep;
-        weights.weight[first + lane] = keep * weight(squares[lane], bound);
+        weights.keep.0[lane] = keep;
+        weights.weight.0[lane] = keep * weight(squares[lane], bound);
     }
     strange == [0; LANES]
 }
 
-pub(super) fn quantise(features: &[Lanes], weight: &[f64; LANES], tile: &mut [Line]) -> Lanes {
-    let weight = weight.map(|weight| weight * ONE);
+pub(super) fn target(target: &Target, y: &[f64; LANES], weight: &Lanes, out: &mut [i32; LANES]) {
+    for lane in 0..LANES {
+        out[target_lane(lane)] =
+            quantise::target(target.apply(y[lane]) * weight.0[lane], target.inverse_unit());
+    }
+}
+
+pub(super) fn quantise(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> Lanes {
+    let weight = weight.0.map(|weight| weight * ONE);
     let mut squares = [0.0; LANES];
     for (line, pair) in tile.iter_mut().zip(features.chunks(2)) {
         line.0 = [0; 2 * LANES];

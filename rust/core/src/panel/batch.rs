@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use super::layout::{LANES, Layout, Line};
 use crate::error::Result;
 use crate::kernel::{Lots, MOST_TILES, Path, gram_pairs};
-use crate::rowmap::{Input, Mapper, Missing, RowMap};
-use crate::source::{Rows, STRIP, Source};
+use crate::rowmap::{Mapper, Missing, RowMap};
+use crate::source::{Rows, STRIP, Source, Strip};
 use crate::statistics::Gram;
 use crate::threads::Execution;
 
@@ -28,8 +28,11 @@ const BLOCK_ROWS: usize = MOST_TILES * LANES;
 /// Rows whose products can be added in 64 bits, and as many again: 2^32 · 2^30 < 2^63.
 const MOST_ROWS: usize = 1 << 31;
 
-/// Bytes of a strip that fits the second-level cache together with the one before it.
-const STRIP_BYTES_AHEAD: usize = 128 << 10;
+/// Rows of a source that is not columnar are copied many at a time if they then still fit the first-level cache with all that is made of them, else a
+/// tile at a time.
+const STRIP_BYTES: usize = 8 << 10;
+/// Rows are fetched ahead if they fit the second-level cache.
+const BYTES_AHEAD: usize = 128 << 10;
 
 /// Rows, and what to do with them.
 pub(crate) struct Batch<'a> {
@@ -105,7 +108,7 @@ impl Products {
 
 /// What a thread needs for its blocks.
 struct Room<'a> {
-    input: Input,
+    strip: Strip,
     mapper: Mapper<'a>,
     tiles: Vec<Line>,
     lots: Lots,
@@ -129,11 +132,13 @@ impl Batch<'_> {
         let lines = if place.is_some() { 0 } else { block_lines };
         let places = place.into_iter().flat_map(|place| place.chunks_mut(block_lines));
         let places = places.map(Some).chain(std::iter::repeat_with(|| None));
-        // While a strip is mapped, the next one is on its way from memory.
-        let near = self.source.columns() * size_of::<Rows>() <= STRIP_BYTES_AHEAD;
+        let columns = self.source.columns();
+        let near = columns * size_of::<Rows>() <= BYTES_AHEAD;
+        let many = self.source.columnar() || columns * size_of::<Rows>() <= STRIP_BYTES;
+        let height = if many { STRIP } else { LANES };
         let shared = products.as_deref();
         let room = || Room {
-            input: Input::new(),
+            strip: Strip::new(columns, height),
             mapper: Mapper::new(self.map),
             tiles: bytemuck::zeroed_vec(lines),
             lots: Lots::default(),
@@ -154,16 +159,17 @@ impl Batch<'_> {
                     Some(tiles) => tiles,
                     None => &mut room.tiles[..Layout::tiles(count) * layout.lines()],
                 };
-                let strips = tiles.chunks_mut(STRIP / LANES * layout.lines());
-                for (tiles, start) in strips.zip((first..first + count).step_by(STRIP)) {
-                    let rows = STRIP.min(first + count - start);
-                    room.input.copy(self.source, start, rows);
-                    let expect = |row| {
-                        if near {
-                            self.source.expect(start + STRIP + row, LANES);
-                        }
-                    };
-                    room.mapper.apply(path, &room.input, rows, self.missing, tiles, expect)?;
+                for (tile, start) in tiles.chunks_exact_mut(layout.lines()).zip((first..).step_by(LANES)) {
+                    let row = (start - first) % height;
+                    if row == 0 {
+                        room.strip.copy(self.source, start, height.min(first + count - start));
+                    }
+                    // While a tile is mapped, a later one is on its way from memory.
+                    if near {
+                        self.source.expect(start + height, LANES);
+                    }
+                    let rows = row + first + count - start;
+                    room.mapper.apply(path, &room.strip, row, rows, self.missing, tile)?;
                 }
                 if let Some(sums) = &mut room.sums {
                     path.gram(tiles, layout, &mut room.lots, sums);

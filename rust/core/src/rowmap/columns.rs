@@ -1,8 +1,9 @@
 //! Centre, scale, winsorise, basis: what happens to one column of a row.
 
 use crate::error::{Result, parameter};
-use crate::kernel::{Lanes, cut};
+use crate::kernel::cut;
 use crate::panel::layout::LANES;
+use crate::source::Lanes;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Feature values are cut here, so that a sum of their squares stays in the range of doubles.
@@ -77,8 +78,8 @@ impl Column {
 /// The target, (y − centre) / scale, in integer multiples of `unit`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    centre: f64,
-    inverse: f64,
+    pub(crate) centre: f64,
+    pub(crate) inverse: f64,
     unit: f64,
 }
 
@@ -97,6 +98,11 @@ impl Target {
     /// The unit of the target's grid.
     pub fn unit(&self) -> f64 {
         self.unit
+    }
+
+    #[inline(always)]
+    pub(crate) fn inverse_unit(&self) -> f64 {
+        1.0 / self.unit
     }
 
     pub(crate) fn hash_into(&self, hash: &mut Xxh3) {

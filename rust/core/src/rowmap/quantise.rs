@@ -22,7 +22,7 @@ pub const SQUARES: f64 = ONE * ONE;
 /// Targets are cut to ±2^30 units.
 pub const LARGEST_TARGET: f64 = 1_073_741_824.0;
 /// Adding this rounds to an integer and leaves it in the low bits of the double.
-const SHIFT: f64 = 6_755_399_441_055_744.0;
+pub(crate) const SHIFT: f64 = 6_755_399_441_055_744.0;
 
 /// What to multiply a row by so that its norm is at most `bound`: at most one.
 #[inline(always)]
