@@ -170,6 +170,9 @@ impl Source for Dense<'_> {
 /// Memory is only copied: no value is looked at on its way, so whoever writes to it meanwhile can change what is copied
 /// and nothing else.
 ///
+/// # Panics
+/// If the strip has less room.
+///
 /// # Safety
 /// The rows can be read.
 #[allow(unsafe_code)]

@@ -23,8 +23,8 @@ use std::arch::x86_64::{
 };
 
 use super::{
-    FEW_LINES, LOT_LINES, Lots, MOST_TILES, RESIDUAL_LOW_BITS, Residuals, Weights, first_pair, gather,
-    gram_pairs, portable,
+    FEW_LINES, GRAM_TILES, LOT_LINES, Lots, MOST_TILES, RESIDUAL_LOW_BITS, Residuals, Weights, first_pair,
+    gather, gram_pairs, portable,
 };
 use crate::panel::layout::{LANES, Layout, Line};
 use crate::panel::theta::{LOW_BITS, Theta};
@@ -67,7 +67,7 @@ pub(super) fn products(group: &[Line], layout: Layout, residuals: &Residuals, su
 }
 
 pub(super) fn gram(group: &[Line], layout: Layout, lots: &mut Lots, sums: &mut [[i64; 4]]) {
-    assert!(group.len() <= MOST_TILES * layout.lines() && sums.len() == gram_pairs(layout));
+    assert!(group.len() <= GRAM_TILES * layout.lines() && sums.len() == gram_pairs(layout));
     // SAFETY: `Path` selects this module only if the processor has AVX2.
     unsafe { gram_avx2(group, layout, lots, sums) }
 }
@@ -192,10 +192,10 @@ fn weigh_avx2(
         for (&knot, term) in column.knots.iter().zip(&mut rest) {
             let knot = _mm256_set1_pd(knot);
             let length = _mm256_andnot_pd(sign, knot);
-            for i in 0..4 {
+            for (i, squares) in squares.iter_mut().enumerate() {
                 let distance = _mm256_andnot_pd(sign, _mm256_sub_pd(quarter(&z.0, i), knot));
                 let value = _mm256_sub_pd(distance, length);
-                squares[i] = _mm256_add_pd(squares[i], _mm256_mul_pd(value, value));
+                *squares = _mm256_add_pd(*squares, _mm256_mul_pd(value, value));
                 put(&mut term.0, i, value);
             }
         }
@@ -469,7 +469,7 @@ impl Sums {
         self.high = _mm256_add_epi32(self.high, high);
     }
 
-    /// The sum of the terms' low sixteen bits: at most 16 · 65535, so that nothing of it was lost.
+    /// The sum of the terms' low sixteen bits: at most 32 · 65535, so that nothing of it was lost.
     #[target_feature(enable = "avx2")]
     fn low(self) -> __m256i {
         _mm256_sub_epi32(self.wrapped, _mm256_slli_epi32::<16>(self.high))
@@ -520,7 +520,7 @@ fn squares_avx2(line: &[Line]) -> [Sums; 4] {
 #[target_feature(enable = "avx2")]
 fn add_sums(totals: &mut [i64; 4], sums: [Sums; 4]) {
     let [a, b, c, d] = sums;
-    // Eight lanes are at most 8 · 16 · 65535 < 2^31, of either part.
+    // Eight lanes are at most 8 · 32 · 65535 < 2^31, of either part.
     let high = lanes(a.high, b.high, c.high, d.high);
     let low = lanes(a.low(), b.low(), c.low(), d.low());
     let sums =

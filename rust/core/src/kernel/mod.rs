@@ -21,6 +21,9 @@ use crate::source::{Lanes, Strip};
 
 /// Tiles whose products with a residual can be added in 32 bits: 32 · 2 · 32767 · 1024 < 2^31.
 pub(crate) const MOST_TILES: usize = 32;
+/// Tiles that the Gram kernel adds up in 32 bits. More would fit; these are enough for what comes after the loop over
+/// them to be little, and few enough for their lines to stay in the caches.
+pub(crate) const GRAM_TILES: usize = 64;
 /// Bits of a residual below those that the first multiplication sees.
 pub(crate) const RESIDUAL_LOW_BITS: u32 = 10;
 /// The largest residual threshold, in target units.
@@ -203,11 +206,11 @@ impl Residuals {
     }
 }
 
-/// Lines of the Gram product that are put side by side: 64 lines of 32 tiles are 128 KiB, and a lot on either side stays
+/// Lines of the Gram product that are put side by side: 32 lines of 64 tiles are 128 KiB, and a lot on either side stays
 /// in the second-level cache.
-const LOT_LINES: usize = 64;
+const LOT_LINES: usize = 32;
 /// Lines on the right of the Gram product that stay in the first-level cache: 16 KiB.
-const FEW_LINES: usize = 8;
+const FEW_LINES: usize = 4;
 
 /// The room of the Gram kernel: a lot of lines on the left of the product and one on its right, each line with its tiles
 /// side by side.
@@ -238,4 +241,61 @@ pub(crate) fn gram_pairs(layout: Layout) -> usize {
 /// The place of a line's product with itself.
 pub(crate) fn first_pair(layout: Layout, line: usize) -> usize {
     line * (2 * layout.feature_lines() + 1 - line) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::panel::layout::feature_mut;
+
+    /// X'X on both paths, of `tiles` tiles of rows that `value` gives by row and feature.
+    fn both(features: usize, tiles: usize, value: impl Fn(usize, usize) -> i16) {
+        let layout = Layout::new(features);
+        let mut group = vec![Line::zeroed(); tiles * layout.lines()];
+        for (index, tile) in group.chunks_exact_mut(layout.lines()).enumerate() {
+            for feature in 0..features {
+                for lane in 0..LANES {
+                    feature_mut(tile, feature)[lane] = value(index * LANES + lane, feature);
+                }
+            }
+        }
+        let gram = |path: Path| {
+            let mut sums = vec![[1; 4]; gram_pairs(layout)];
+            path.gram(&group, layout, &mut Lots::default(), &mut sums);
+            sums
+        };
+        let (mut fast, mut plain) = (gram(Path::detect()), gram(Path::portable()));
+        for line in 0..layout.feature_lines() {
+            // The entry below the diagonal is nobody's.
+            fast[first_pair(layout, line)][2] = 0;
+            plain[first_pair(layout, line)][2] = 0;
+        }
+        assert_eq!(fast, plain);
+    }
+
+    /// Rows at the bound Σq² ≤ 2^30: all in one feature, or in two of equal size, with any signs.
+    #[test]
+    fn the_largest_sums_are_exact() {
+        for tiles in [1, 2, 63, GRAM_TILES] {
+            both(2, tiles, |_, feature| if feature == 0 { 32767 } else { 0 });
+            both(3, tiles, |_, feature| if feature == 2 { -32767 } else { 0 });
+            for (first, second) in [(0, 1), (0, 2), (1, 3)] {
+                for (a, b) in [(23170, 23170), (23170, -23170), (-23170, -23170)] {
+                    both(4, tiles, |_, feature| match feature {
+                        _ if feature == first => a,
+                        _ if feature == second => b,
+                        _ => 0,
+                    });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lots_of_lines_are_put_together_again() {
+        for features in [1, 2 * FEW_LINES + 1, 2 * LOT_LINES - 1, 2 * LOT_LINES, 4 * LOT_LINES + 3] {
+            let scale = 32767 / features as i16;
+            both(features, 5, |row, feature| (row * 7919 + feature * 104_729) as i16 % scale.max(2));
+        }
+    }
 }

@@ -40,11 +40,10 @@ pub(super) fn weigh(
     weights: &mut Weights,
 ) -> bool {
     let mut squares = [inside; LANES];
-    // A finite number less itself is zero, all bits; NaN and infinities give NaN.
-    let mut strange = [0; LANES];
+    let mut finite = [true; LANES];
     for values in strip.tile(first) {
         for lane in 0..LANES {
-            strange[lane] |= (values[lane] - values[lane]).to_bits();
+            finite[lane] &= values[lane].is_finite();
         }
     }
     let mut rest = features;
@@ -54,11 +53,11 @@ pub(super) fn weigh(
         rest = tail;
     }
     for lane in 0..LANES {
-        let keep = if strange[lane] == 0 { 1.0 } else { 0.0 };
+        let keep = if finite[lane] { 1.0 } else { 0.0 };
         weights.keep.0[lane] = keep;
         weights.weight.0[lane] = keep * weight(squares[lane], bound);
     }
-    strange == [0; LANES]
+    finite == [true; LANES]
 }
 
 pub(super) fn target(target: &Target, y: &[f64; LANES], weight: &Lanes, out: &mut [i32; LANES]) {

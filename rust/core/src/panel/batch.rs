@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::layout::{LANES, Layout, Line};
 use crate::error::Result;
-use crate::kernel::{Lots, MOST_TILES, Path, gram_pairs};
+use crate::kernel::{GRAM_TILES, Lots, Path, gram_pairs};
 use crate::rowmap::{Mapper, Missing, RowMap};
 use crate::source::{Rows, STRIP, Source, Strip};
 use crate::statistics::Gram;
@@ -23,8 +23,8 @@ pub(crate) fn wave_rows(map: &RowMap, gram: bool, execution: &Execution) -> usiz
     (values / (map.columns().len() + map.features() + products)).max(BLOCK_ROWS)
 }
 
-/// Rows that a thread takes at a time, at most: as many as the Gram kernel adds up in 32 bits.
-const BLOCK_ROWS: usize = MOST_TILES * LANES;
+/// Rows that a thread takes at a time, at most.
+const BLOCK_ROWS: usize = GRAM_TILES * LANES;
 /// Rows whose products can be added in 64 bits, and as many again: 2^32 · 2^30 < 2^63.
 const MOST_ROWS: usize = 1 << 31;
 

@@ -51,7 +51,8 @@ impl<'a> Mapper<'a> {
             self.leave_out(lane);
         }
         let Lanes(squares) = self.quantise(path, tile);
-        if squares.iter().fold(false, |any, &squares| any | (squares > SQUARES)) {
+        let most = squares.iter().fold(0.0, |most, &squares| if squares > most { squares } else { most });
+        if most > SQUARES {
             self.check(&squares, tile);
         }
         if let Some(y) = strip.tile(first).nth(columns.len()) {

@@ -85,7 +85,7 @@ impl Gram {
         // Checked before anything changes.
         let mut fits = true;
         visit(&mut self.upper, self.features, sums, |entry, sum| {
-            fits &= entry.checked_add(sum.into()).is_some()
+            fits &= entry.checked_add(sum.into()).is_some();
         });
         if !fits {
             return Err(Error::TooManyRows);
