@@ -11,20 +11,20 @@ use std::arch::x86_64::{
     __m128i, __m256d, __m256i, _MM_HINT_T0, _mm_add_epi32, _mm_cvtsi32_si128, _mm_prefetch, _mm256_add_epi32,
     _mm256_add_epi64, _mm256_add_pd, _mm256_and_pd, _mm256_and_si256, _mm256_andnot_pd, _mm256_castpd_ps,
     _mm256_castpd_si256, _mm256_castps_si256, _mm256_castsi256_pd, _mm256_castsi256_si128,
-    _mm256_cmpeq_epi64, _mm256_cvtepi32_epi64, _mm256_cvtepi32_pd, _mm256_cvttpd_epi32, _mm256_div_pd,
-    _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_load_si256, _mm256_loadu_pd, _mm256_loadu_si256,
-    _mm256_madd_epi16, _mm256_max_epi32, _mm256_max_pd, _mm256_min_epi32, _mm256_min_pd, _mm256_mul_pd,
-    _mm256_or_pd, _mm256_or_si256, _mm256_packs_epi32, _mm256_permute2f128_pd, _mm256_permute4x64_epi64,
-    _mm256_set_m128i, _mm256_set1_epi32, _mm256_set1_pd, _mm256_setr_pd, _mm256_setzero_pd,
-    _mm256_setzero_si256, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_slli_epi64, _mm256_sqrt_pd,
-    _mm256_sra_epi32, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_store_si256, _mm256_storeu_pd,
-    _mm256_storeu_si256, _mm256_sub_epi32, _mm256_sub_pd, _mm256_testz_si256, _mm256_unpackhi_epi16,
-    _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd, _mm256_xor_pd,
+    _mm256_cmpeq_epi64, _mm256_cvtepi32_epi64, _mm256_cvttpd_epi32, _mm256_div_pd, _mm256_extracti128_si256,
+    _mm256_hadd_epi32, _mm256_load_si256, _mm256_loadu_pd, _mm256_loadu_si256, _mm256_madd_epi16,
+    _mm256_max_epi32, _mm256_max_pd, _mm256_min_epi32, _mm256_min_epu32, _mm256_min_pd, _mm256_mul_pd,
+    _mm256_or_pd, _mm256_or_si256, _mm256_packs_epi32, _mm256_permute2f128_pd, _mm256_permute2x128_si256,
+    _mm256_permute4x64_epi64, _mm256_set_m128i, _mm256_set1_epi32, _mm256_set1_pd, _mm256_setr_pd,
+    _mm256_setzero_pd, _mm256_setzero_si256, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_slli_epi64,
+    _mm256_sqrt_pd, _mm256_sra_epi32, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_store_si256,
+    _mm256_storeu_pd, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_sub_pd, _mm256_testz_si256,
+    _mm256_unpackhi_epi16, _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd, _mm256_xor_pd,
 };
 
 use super::{
-    FEW_LINES, GRAM_TILES, LOT_LINES, Lots, MOST_TILES, RESIDUAL_LOW_BITS, Residuals, Weights, first_pair,
-    gather, gram_pairs, portable,
+    FAR_ABOVE, FEW_LINES, GRAM_TILES, LOT_LINES, Lots, MOST_TILES, RESIDUAL_LOW_BITS, Residuals, Weights,
+    first_pair, gather, gram_pairs, portable,
 };
 use crate::panel::layout::{LANES, Layout, Line};
 use crate::panel::theta::{LOW_BITS, Theta};
@@ -117,24 +117,15 @@ unsafe fn transpose_avx2(
     for row in (0..rows).step_by(4) {
         let places: [*const f64; 4] =
             [0, 1, 2, 3].map(|next| first.wrapping_offset((row + next) as isize * stride).cast());
-        let fours = (0..width - width % 4).step_by(4);
+        for column in (0..width - width % 4).step_by(4) {
+            // SAFETY: `row + 4 ≤ height` and `column + 4 ≤ width`.
+            unsafe { transpose_four(places, column, strip.add(column * height + row), height) };
+        }
         // One column left over is gathered; two or three are part of the last four.
-        let rest = (width % 4 > 1).then(|| width - 4);
-        for column in fours.chain(rest) {
-            // SAFETY: `column + 4 ≤ width`, so each load is of four values of one of the four rows.
-            let [a, b, c, d] = places.map(|place| unsafe { _mm256_loadu_pd(place.wrapping_add(column)) });
-            let (ab_even, ab_odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
-            let (cd_even, cd_odd) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
-            let transposed = [
-                _mm256_permute2f128_pd::<0x20>(ab_even, cd_even),
-                _mm256_permute2f128_pd::<0x20>(ab_odd, cd_odd),
-                _mm256_permute2f128_pd::<0x31>(ab_even, cd_even),
-                _mm256_permute2f128_pd::<0x31>(ab_odd, cd_odd),
-            ];
-            for (i, values) in transposed.into_iter().enumerate() {
-                // SAFETY: `row + 4 ≤ height` and `column + i < width`.
-                unsafe { _mm256_storeu_pd(strip.add((column + i) * height + row), values) };
-            }
+        if width % 4 > 1 {
+            let column = width - 4;
+            // SAFETY: the same.
+            unsafe { transpose_four(places, column, strip.add(column * height + row), height) };
         }
         if width % 4 == 1 {
             let column = width - 1;
@@ -144,6 +135,25 @@ unsafe fn transpose_avx2(
                 _mm256_storeu_pd(strip.add(column * height + row), _mm256_setr_pd(a, b, c, d));
             }
         }
+    }
+}
+
+/// Four columns of four rows.
+///
+/// # Safety
+/// Four values of each row from `column` on can be read, and four values of each of four columns can be written to `out`.
+#[target_feature(enable = "avx2")]
+unsafe fn transpose_four(rows: [*const f64; 4], column: usize, out: *mut f64, height: usize) {
+    // SAFETY: as this function asks.
+    let [a, b, c, d] = rows.map(|row| unsafe { _mm256_loadu_pd(row.wrapping_add(column)) });
+    let (ab_even, ab_odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+    let (cd_even, cd_odd) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+    // SAFETY: as this function asks.
+    unsafe {
+        _mm256_storeu_pd(out, _mm256_permute2f128_pd::<0x20>(ab_even, cd_even));
+        _mm256_storeu_pd(out.add(height), _mm256_permute2f128_pd::<0x20>(ab_odd, cd_odd));
+        _mm256_storeu_pd(out.add(2 * height), _mm256_permute2f128_pd::<0x31>(ab_even, cd_even));
+        _mm256_storeu_pd(out.add(3 * height), _mm256_permute2f128_pd::<0x31>(ab_odd, cd_odd));
     }
 }
 
@@ -234,7 +244,7 @@ pub(super) fn target(target: &Target, y: &[f64; LANES], weight: &Lanes, out: &mu
 #[target_feature(enable = "avx2")]
 fn target_avx2(target: &Target, y: &[f64; LANES], weight: &Lanes, out: &mut [i32; LANES]) {
     let [centre, inverse, inverse_unit, shift] =
-        [target.centre, target.inverse, target.inverse_unit(), SHIFT].map(|value| _mm256_set1_pd(value));
+        [target.centre, target.inverse, target.inverse_unit, SHIFT].map(|value| _mm256_set1_pd(value));
     let cut = |value, limit| {
         let value = _mm256_min_pd(value, _mm256_set1_pd(limit));
         _mm256_max_pd(value, _mm256_set1_pd(-limit))
@@ -253,15 +263,16 @@ fn target_avx2(target: &Target, y: &[f64; LANES], weight: &Lanes, out: &mut [i32
     }
 }
 
-pub(super) fn quantise(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> Lanes {
+pub(super) fn quantise(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> [u32; LANES] {
     // SAFETY: `Path` selects this module only if the processor has AVX2.
     unsafe { quantise_avx2(features, weight, tile) }
 }
 
 #[target_feature(enable = "avx2")]
-fn quantise_avx2(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> Lanes {
+fn quantise_avx2(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> [u32; LANES] {
     let weight = quarters(&weight.0).map(|weight| _mm256_mul_pd(weight, _mm256_set1_pd(ONE)));
-    let mut sums = [_mm256_setzero_pd(); 4];
+    let far = _mm256_set1_epi32(FAR_ABOVE as i32);
+    let mut sums = [_mm256_setzero_si256(); 2];
     for (line, pair) in tile.iter_mut().zip(features.chunks(2)) {
         let a = integers(&pair[0], &weight);
         let b = pair.get(1).map_or(_mm256_setzero_si256(), |values| integers(values, &weight));
@@ -271,22 +282,17 @@ fn quantise_avx2(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> Lanes
             _mm256_store_si256(place, a);
             _mm256_store_si256(place.add(1), b);
         }
-        // Rows 0–3 and 8–11, then 4–7 and 12–15. Two squares are below 2^31, and doubles add them exactly.
-        let (low, high) = (_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b));
-        let (low, high) = (_mm256_madd_epi16(low, low), _mm256_madd_epi16(high, high));
-        let parts = [
-            _mm256_castsi256_si128(low),
-            _mm256_castsi256_si128(high),
-            _mm256_extracti128_si256::<1>(low),
-            _mm256_extracti128_si256::<1>(high),
-        ];
-        for (sum, part) in sums.iter_mut().zip(parts) {
-            *sum = _mm256_add_pd(*sum, _mm256_cvtepi32_pd(part));
+        // Rows 0–3 and 8–11, then 4–7 and 12–15. Two squares are below 2^31, so that no sum reaches 2^32.
+        for (sum, rows) in sums.iter_mut().zip([_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)]) {
+            *sum = _mm256_min_epu32(_mm256_add_epi32(*sum, _mm256_madd_epi16(rows, rows)), far);
         }
     }
-    let mut squares = Lanes([0.0; LANES]);
-    for (i, sum) in sums.into_iter().enumerate() {
-        put(&mut squares.0, i, sum);
+    let mut squares = [0; LANES];
+    let place: *mut __m256i = squares.as_mut_ptr().cast();
+    // SAFETY: `squares` is two vectors.
+    unsafe {
+        _mm256_storeu_si256(place, _mm256_permute2x128_si256::<0x20>(sums[0], sums[1]));
+        _mm256_storeu_si256(place.add(1), _mm256_permute2x128_si256::<0x31>(sums[0], sums[1]));
     }
     squares
 }

@@ -47,6 +47,9 @@ pub(crate) fn truncate(value: f64) -> i32 {
     unsafe { cut(value, f64::from(i16::MAX)).to_int_unchecked() }
 }
 
+/// Sums of squares are not followed further than this: twice the bound.
+pub(crate) const FAR_ABOVE: u32 = 1 << 31;
+
 /// What the rows of a tile are multiplied by, and one for a row that counts, zero for one that does not.
 #[derive(Debug, Clone)]
 pub(crate) struct Weights {
@@ -143,8 +146,8 @@ impl Path {
     }
 
     /// Write `features · weight · 2^15`, toward zero, into the lines of a tile, and return every row's sum of squares of
-    /// what was written. The other half of an odd last line becomes zero.
-    pub(crate) fn quantise(self, features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> Lanes {
+    /// what was written, or [`FAR_ABOVE`] if it is more. The other half of an odd last line becomes zero.
+    pub(crate) fn quantise(self, features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> [u32; LANES] {
         match self.0 {
             Kind::Portable => portable::quantise(features, weight, tile),
             #[cfg(target_arch = "x86_64")]

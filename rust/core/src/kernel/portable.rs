@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{RESIDUAL_LOW_BITS, Residuals, Weights, first_pair, truncate};
+use super::{FAR_ABOVE, RESIDUAL_LOW_BITS, Residuals, Weights, first_pair, truncate};
 use crate::panel::layout::{LANES, Layout, Line, feature, target_lane, targets};
 use crate::panel::theta::{LOW_BITS, Theta};
 use crate::rowmap::quantise::{self, ONE, weight};
@@ -63,24 +63,24 @@ pub(super) fn weigh(
 pub(super) fn target(target: &Target, y: &[f64; LANES], weight: &Lanes, out: &mut [i32; LANES]) {
     for lane in 0..LANES {
         out[target_lane(lane)] =
-            quantise::target(target.apply(y[lane]) * weight.0[lane], target.inverse_unit());
+            quantise::target(target.apply(y[lane]) * weight.0[lane], target.inverse_unit);
     }
 }
 
-pub(super) fn quantise(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> Lanes {
+pub(super) fn quantise(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> [u32; LANES] {
     let weight = weight.0.map(|weight| weight * ONE);
-    let mut squares = [0.0; LANES];
+    let mut squares = [0; LANES];
     for (line, pair) in tile.iter_mut().zip(features.chunks(2)) {
         line.0 = [0; 2 * LANES];
         for (integers, values) in line.0.chunks_exact_mut(LANES).zip(pair) {
             for lane in 0..LANES {
                 let value = truncate(values.0[lane] * weight[lane]);
-                squares[lane] += f64::from(value) * f64::from(value);
+                squares[lane] = FAR_ABOVE.min(squares[lane] + (value * value) as u32);
                 integers[lane] = value as i16;
             }
         }
     }
-    Lanes(squares)
+    squares
 }
 
 pub(super) fn residuals(group: &[Line], layout: Layout, theta: &Theta, tau: i32, out: &mut Residuals) {

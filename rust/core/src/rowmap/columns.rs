@@ -81,6 +81,7 @@ pub struct Target {
     pub(crate) centre: f64,
     pub(crate) inverse: f64,
     unit: f64,
+    pub(crate) inverse_unit: f64,
 }
 
 impl Target {
@@ -92,17 +93,12 @@ impl Target {
         check_centre(centre)?;
         check_scale("scale", scale)?;
         check_scale("unit", unit)?;
-        Ok(Self { centre, inverse: 1.0 / scale, unit })
+        Ok(Self { centre, inverse: 1.0 / scale, unit, inverse_unit: 1.0 / unit })
     }
 
     /// The unit of the target's grid.
     pub fn unit(&self) -> f64 {
         self.unit
-    }
-
-    #[inline(always)]
-    pub(crate) fn inverse_unit(&self) -> f64 {
-        1.0 / self.unit
     }
 
     pub(crate) fn hash_into(&self, hash: &mut Xxh3) {

@@ -12,17 +12,25 @@ use crate::source::{Lanes, Strip};
 pub(crate) struct Mapper<'a> {
     map: &'a RowMap,
     layout: Layout,
+    /// The constant feature of a row that counts, if x is not scaled together with it.
+    apart: Option<i16>,
+    /// What is in the squared norm of every row, and the bound on the norm.
+    norm: (f64, f64),
     features: Vec<Lanes>,
     weights: Weights,
 }
 
 impl<'a> Mapper<'a> {
     pub(crate) fn new(map: &'a RowMap) -> Self {
-        let (constant, _) = map.parts();
+        let (constant, bound) = map.parts();
+        let together = map.norm() == Norm::Weight;
+        // A constant that x is not scaled together with has no part in the norm of x.
+        let norm = (if together { constant * constant } else { 0.0 }, bound);
+        let apart = (constant > 0.0 && !together).then(|| truncate(constant * ONE) as i16);
         // The constant is last; the other features are written for every tile.
         let features = vec![Lanes([constant; LANES]); map.features()];
         let weights = Weights { weight: Lanes([0.0; LANES]), keep: Lanes([0.0; LANES]) };
-        Self { map, layout: Layout::new(map.features()), features, weights }
+        Self { map, layout: Layout::new(map.features()), apart, norm, features, weights }
     }
 
     /// Map the rows of the strip from `first` into a tile; only the first `rows` of the strip count. Rows that do not
@@ -39,20 +47,18 @@ impl<'a> Mapper<'a> {
         missing: Missing,
         tile: &mut [Line],
     ) -> Result<()> {
-        let (constant, bound) = self.map.parts();
-        // A constant that x is not scaled together with has no part in the norm of x.
-        let inside = if self.map.norm() == Norm::Weight { constant } else { 0.0 };
-        let (columns, norm) = (self.map.columns(), (inside * inside, bound));
-        let finite = path.weigh(columns, strip, first, norm, &mut self.features, &mut self.weights);
+        let columns = self.map.columns();
+        let finite = path.weigh(columns, strip, first, self.norm, &mut self.features, &mut self.weights);
         if !finite && missing == Missing::Error {
             return Err(Error::NotFinite);
         }
         for lane in LANES.min(rows - first)..LANES {
             self.leave_out(lane);
         }
-        let Lanes(squares) = self.quantise(path, tile);
-        let most = squares.iter().fold(0.0, |most, &squares| if squares > most { squares } else { most });
-        if most > SQUARES {
+        let squares = self.quantise(path, tile);
+        // The sign bit of a difference is set if a row is above the bound.
+        let room = squares.iter().fold(0, |all, &squares| all | SQUARES.wrapping_sub(squares));
+        if room.leading_zeros() == 0 {
             self.check(&squares, tile);
         }
         if let Some(y) = strip.tile(first).nth(columns.len()) {
@@ -68,20 +74,16 @@ impl<'a> Mapper<'a> {
     }
 
     /// Write the integers of every row; their sums of squares are exact.
-    fn quantise(&self, path: Path, tile: &mut [Line]) -> Lanes {
-        let (constant, _) = self.map.parts();
+    fn quantise(&self, path: Path, tile: &mut [Line]) -> [u32; LANES] {
         let weight = &self.weights.weight;
-        if constant == 0.0 || self.map.norm() == Norm::Weight {
+        let (Some(constant), [features @ .., _]) = (self.apart, &self.features[..]) else {
             return path.quantise(&self.features, weight, tile);
-        }
-        // A constant that x is not scaled together with is the same in every row that counts.
-        let last = self.features.len() - 1;
-        let mut squares = path.quantise(&self.features[..last], weight, tile);
-        let constant = truncate(constant * ONE);
-        for (lane, place) in feature_mut(tile, last).iter_mut().enumerate() {
-            let integer = constant * self.weights.keep.0[lane] as i32;
-            squares.0[lane] += f64::from(integer) * f64::from(integer);
-            *place = integer as i16;
+        };
+        // The same in every row that counts.
+        let mut squares = path.quantise(features, weight, tile);
+        for (lane, place) in feature_mut(tile, features.len()).iter_mut().enumerate() {
+            *place = constant * self.weights.keep.0[lane] as i16;
+            squares[lane] += i32::from(*place).pow(2) as u32;
         }
         squares
     }
@@ -92,7 +94,7 @@ impl<'a> Mapper<'a> {
     /// The argument in [`super::quantise`] says that there are none; the sensitivities rest on the check, not on the
     /// argument.
     #[cold]
-    fn check(&mut self, squares: &[f64; LANES], tile: &mut [Line]) {
+    fn check(&mut self, squares: &[u32; LANES], tile: &mut [Line]) {
         for (lane, &squares) in squares.iter().enumerate() {
             if squares > SQUARES {
                 self.leave_out(lane);
