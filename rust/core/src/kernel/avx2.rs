@@ -1,4 +1,4 @@
-//! The loops with 256-bit vectors: the only unsafe code of the crate.
+//! The loops with 256-bit vectors: most of the unsafe code of the crate.
 //!
 //! A tile's feature is one vector of sixteen 16-bit values, so `vpmaddwd` does sixteen exact products and eight
 //! exact additions at once. Against the portable loops on one core, the pass over the rows and the Gram matrix are

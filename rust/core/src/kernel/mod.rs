@@ -2,8 +2,9 @@
 //!
 //! Every loop here is a sum of integer products modulo 2^32 or 2^64 whose true value fits, so the order of
 //! summation, the vector width and the thread change no bit. The row map is floating point but works on one
-//! row at a time with operations that IEEE 754 rounds in one way only; it is written once and compiled twice
-//! (`Path::run`). No fused multiply-add is used, because a portable build may not have one.
+//! row at a time, one operation after the other in the same order on both paths, and IEEE 754 rounds each in one way only.
+//! No fused multiply-add is used, because a portable build may not have one. What is not as hot is written once and
+//! compiled twice (`Path::run`).
 
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
@@ -289,6 +290,48 @@ mod tests {
                         _ if feature == second => b,
                         _ => 0,
                     });
+                }
+            }
+        }
+    }
+
+    /// A row's squares, up to what must be known of them.
+    #[test]
+    fn squares_stop_far_above_the_bound() {
+        for (features, expected) in
+            [(1, 32767 * 32767), (2, 2 * 32767 * 32767), (3, FAR_ABOVE), (999, FAR_ABOVE)]
+        {
+            for path in [Path::detect(), Path::portable()] {
+                let values = vec![Lanes([-1.0; LANES]); features];
+                let mut tile = vec![Line::zeroed(); Layout::new(features).lines()];
+                assert_eq!(path.quantise(&values, &Lanes([1.0; LANES]), &mut tile), [expected; LANES]);
+            }
+        }
+    }
+
+    /// Four rows at a time, and the columns and rows that are left over.
+    #[test]
+    #[allow(unsafe_code)]
+    fn rows_become_columns() {
+        for (rows, width, height) in (1..=16).flat_map(|rows| (1..=11).map(move |width| (rows, width, 16))) {
+            let block: Vec<f64> = (0..rows * width).map(|value| value as f64).collect();
+            for path in [Path::detect(), Path::portable()] {
+                let mut strip = vec![-1.0; width * height];
+                // SAFETY: the block is that many rows, side by side.
+                unsafe {
+                    path.transpose(
+                        block.as_ptr().cast(),
+                        8 * width as isize,
+                        rows,
+                        width,
+                        &mut strip,
+                        height,
+                    );
+                }
+                for (column, values) in strip.chunks(height).enumerate() {
+                    let expected =
+                        (0..height).map(|row| if row < rows { (row * width + column) as f64 } else { -1.0 });
+                    assert!(values.iter().copied().eq(expected));
                 }
             }
         }
