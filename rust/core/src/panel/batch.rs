@@ -195,6 +195,28 @@ fn block_rows(rows: usize, threads: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rowmap::{Column, Norm, Target};
+    use crate::source::Dense;
+
+    #[test]
+    fn full_sums_are_put_aside() {
+        let target = Target::new(0.0, 1.0, 1.0).unwrap();
+        let map = RowMap::new(vec![Column::plain(); 3], target, Norm::Clip, None).unwrap();
+        let (x, y): (Vec<f64>, _) = ((0..120).map(|i| f64::from(i % 7) / 9.0).collect(), vec![0.0; 40]);
+        let (source, execution) = (Dense::new(&x, &y).unwrap(), Execution::on(Path::detect()));
+        let mut expected = Gram::new(&map);
+        let mut products = Products::new(&map);
+        for turn in 0..4 {
+            expected.extend(&map, &source, Missing::Error, &execution, &mut || false).unwrap();
+            products.rows += if turn == 1 { MOST_ROWS } else { 0 };
+            let batch = Batch { map: &map, source: &source, missing: Missing::Error, execution: &execution };
+            batch.fill(0..40, None, Some(&mut products)).unwrap();
+            assert_eq!(products.earlier.is_some(), turn > 0);
+        }
+        let mut found = Gram::new(&map);
+        products.finish(&mut found).unwrap();
+        assert_eq!(found, expected);
+    }
 
     #[test]
     fn blocks_are_whole_tiles_and_not_too_many() {
