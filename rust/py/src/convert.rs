@@ -1,19 +1,12 @@
 //! NumPy arrays as rows, without copying them whole.
 
-use std::cell::RefCell;
-
 use dpfit_core::Error;
-use dpfit_core::source::{Rows, Source, transpose};
+use dpfit_core::source::{Source, Strip, prefetch, transpose};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::error::raise;
-
-thread_local! {
-    /// Rows on their way from the array into columns.
-    static ROWS: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
-}
 
 /// The types of numbers that are read.
 #[derive(Debug, Clone, Copy)]
@@ -93,36 +86,41 @@ impl View {
         })
     }
 
-    /// Copy rows into a strip, column by column.
-    fn read(&self, start: usize, rows: usize, strip: &mut [Rows]) {
+    /// Have rows fetched that will be read soon, if they or their columns lie side by side.
+    fn expect(&self, start: usize, rows: usize) {
+        let first = self.data.wrapping_offset(start as isize * self.row_stride);
+        let (row, columns) = (self.row_stride.unsigned_abs(), self.columns);
+        if row == columns * self.column_stride.unsigned_abs() {
+            prefetch(first, rows * row);
+        } else if row == size_of::<f64>() {
+            for column in 0..columns {
+                prefetch(first.wrapping_offset(column as isize * self.column_stride), rows * row);
+            }
+        }
+    }
+
+    /// Copy rows into the columns of a strip, from column `to` on.
+    fn read(&self, start: usize, rows: usize, strip: &mut Strip, to: usize) {
         let double = size_of::<f64>() as isize;
         match self.kind {
             Kind::F64 if self.row_stride == double => {
-                for (column, out) in strip[..self.columns].iter_mut().enumerate() {
-                    self.copy(start, column, &mut out[..rows]);
+                for column in 0..self.columns {
+                    self.copy(start, column, &mut strip.column_mut(to + column)[..rows]);
                 }
             }
-            Kind::F64 if self.column_stride == double && self.columns > 1 => ROWS.with_borrow_mut(|buffer| {
-                buffer.resize(rows * self.columns, 0.0);
-                if self.row_stride == self.columns as isize * double {
-                    self.copy(start, 0, buffer);
-                } else {
-                    for (row, out) in buffer.chunks_exact_mut(self.columns).enumerate() {
-                        self.copy(start + row, 0, out);
-                    }
-                }
-                transpose(buffer, self.columns, strip);
-            }),
-            Kind::Bool | Kind::U8 => self.gather::<u8>(start, rows, strip, f64::from),
-            Kind::I8 => self.gather::<i8>(start, rows, strip, f64::from),
-            Kind::I16 => self.gather::<i16>(start, rows, strip, f64::from),
-            Kind::I32 => self.gather::<i32>(start, rows, strip, f64::from),
-            Kind::I64 => self.gather::<i64>(start, rows, strip, |value| value as f64),
-            Kind::U16 => self.gather::<u16>(start, rows, strip, f64::from),
-            Kind::U32 => self.gather::<u32>(start, rows, strip, f64::from),
-            Kind::U64 => self.gather::<u64>(start, rows, strip, |value| value as f64),
-            Kind::F32 => self.gather::<f32>(start, rows, strip, f64::from),
-            Kind::F64 => self.gather::<f64>(start, rows, strip, |value| value),
+            Kind::F64 if self.column_stride == double && self.columns > 1 && to == 0 => {
+                self.transpose(start, rows, strip);
+            }
+            Kind::Bool | Kind::U8 => self.gather::<u8>(start, rows, strip, to, f64::from),
+            Kind::I8 => self.gather::<i8>(start, rows, strip, to, f64::from),
+            Kind::I16 => self.gather::<i16>(start, rows, strip, to, f64::from),
+            Kind::I32 => self.gather::<i32>(start, rows, strip, to, f64::from),
+            Kind::I64 => self.gather::<i64>(start, rows, strip, to, |value| value as f64),
+            Kind::U16 => self.gather::<u16>(start, rows, strip, to, f64::from),
+            Kind::U32 => self.gather::<u32>(start, rows, strip, to, f64::from),
+            Kind::U64 => self.gather::<u64>(start, rows, strip, to, |value| value as f64),
+            Kind::F32 => self.gather::<f32>(start, rows, strip, to, f64::from),
+            Kind::F64 => self.gather::<f64>(start, rows, strip, to, |value| value),
         }
     }
 
@@ -143,11 +141,25 @@ impl View {
         };
     }
 
+    /// Copy rows whose doubles lie side by side.
+    #[allow(unsafe_code)]
+    fn transpose(&self, start: usize, rows: usize, strip: &mut Strip) {
+        // SAFETY: as in `copy`, for that many rows of the array.
+        unsafe { transpose(self.place(start, 0), self.row_stride, rows, self.columns, strip) };
+    }
+
     /// Copy values of any stride, one by one.
     #[allow(unsafe_code)]
-    fn gather<T: Copy>(&self, start: usize, rows: usize, strip: &mut [Rows], convert: impl Fn(T) -> f64) {
-        for (column, out) in strip[..self.columns].iter_mut().enumerate() {
-            for (row, out) in out[..rows].iter_mut().enumerate() {
+    fn gather<T: Copy>(
+        &self,
+        start: usize,
+        rows: usize,
+        strip: &mut Strip,
+        to: usize,
+        convert: impl Fn(T) -> f64,
+    ) {
+        for column in 0..self.columns {
+            for (row, out) in strip.column_mut(to + column)[..rows].iter_mut().enumerate() {
                 // SAFETY: as in `copy`, for one value, which need not be aligned.
                 *out = convert(unsafe { self.place(start + row, column).cast::<T>().read_unaligned() });
             }
@@ -184,8 +196,17 @@ impl Source for Arrays {
         self.x.columns + 1
     }
 
-    fn read(&self, start: usize, rows: usize, out: &mut [Rows]) {
-        self.x.read(start, rows, out);
-        self.y.read(start, rows, &mut out[self.x.columns..]);
+    fn columnar(&self) -> bool {
+        self.x.row_stride.unsigned_abs() < self.x.column_stride.unsigned_abs()
+    }
+
+    fn expect(&self, start: usize, rows: usize) {
+        self.x.expect(start, rows);
+        self.y.expect(start, rows);
+    }
+
+    fn read(&self, start: usize, rows: usize, out: &mut Strip) {
+        self.x.read(start, rows, out, 0);
+        self.y.read(start, rows, out, self.x.columns);
     }
 }

@@ -1,4 +1,4 @@
-//! The loops with 256-bit vectors: the only unsafe code of the crate.
+//! The loops with 256-bit vectors: most of the unsafe code of the crate.
 //!
 //! A tile's feature is one vector of sixteen 16-bit values, so `vpmaddwd` does sixteen exact products and eight
 //! exact additions at once. Against the portable loops on one core, the pass over the rows and the Gram matrix are
@@ -8,21 +8,28 @@
 //! asked for AVX2.
 
 use std::arch::x86_64::{
-    __m256d, __m256i, _MM_HINT_T0, _mm_add_epi64, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_prefetch,
-    _mm_storeu_si128, _mm256_add_epi32, _mm256_add_epi64, _mm256_add_pd, _mm256_and_si256,
-    _mm256_castsi256_si128, _mm256_cvtepi32_epi64, _mm256_cvtepi32_pd, _mm256_cvttpd_epi32,
+    __m128i, __m256d, __m256i, _MM_HINT_T0, _mm_add_epi32, _mm_cvtsi32_si128, _mm_prefetch, _mm256_add_epi32,
+    _mm256_add_epi64, _mm256_add_pd, _mm256_and_si256, _mm256_castpd_ps, _mm256_castpd_si256,
+    _mm256_castps_si256, _mm256_castsi256_si128, _mm256_cvtepi32_epi64, _mm256_cvttpd_epi32, _mm256_div_pd,
     _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_load_si256, _mm256_loadu_pd, _mm256_loadu_si256,
-    _mm256_madd_epi16, _mm256_max_epi32, _mm256_min_epi32, _mm256_mul_pd, _mm256_packs_epi32,
-    _mm256_permute2f128_pd, _mm256_set_m128i, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_pd,
-    _mm256_setzero_si256, _mm256_slli_epi64, _mm256_sra_epi32, _mm256_srai_epi16, _mm256_srai_epi32,
-    _mm256_store_si256, _mm256_storeu_pd, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi16,
-    _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd,
+    _mm256_madd_epi16, _mm256_max_epi32, _mm256_max_pd, _mm256_min_epi32, _mm256_min_epu32, _mm256_min_pd,
+    _mm256_mul_pd, _mm256_or_pd, _mm256_packs_epi32, _mm256_permute2f128_pd, _mm256_permute2x128_si256,
+    _mm256_permute4x64_epi64, _mm256_set_m128i, _mm256_set1_epi32, _mm256_set1_pd, _mm256_setr_pd,
+    _mm256_setzero_pd, _mm256_setzero_si256, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_slli_epi64,
+    _mm256_sqrt_pd, _mm256_sra_epi32, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_store_si256,
+    _mm256_storeu_pd, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_sub_pd, _mm256_testz_si256,
+    _mm256_unpackhi_epi16, _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd,
 };
 
-use super::{LOT_LINES, MOST_TILES, Parts, RESIDUAL_LOW_BITS, Residuals, Split, gram_stride};
+use super::{
+    FAR_ABOVE, FEW_LINES, GRAM_TILES, LOT_LINES, Lots, MOST_TILES, RESIDUAL_LOW_BITS, Residuals, Weights,
+    first_pair, gather, gram_pairs, portable,
+};
 use crate::panel::layout::{LANES, Layout, Line};
 use crate::panel::theta::{LOW_BITS, Theta};
-use crate::source::{Rows, STRIP};
+use crate::rowmap::quantise::{LARGEST_TARGET, ONE, SHIFT};
+use crate::rowmap::{Column, Target};
+use crate::source::{Lanes, Strip};
 
 /// How far ahead of the residuals lines are fetched: 8 KiB. Tried by hand between 2 and 16 KiB at 31 and 90 columns: all
 /// were faster than none on rows that do not fit the cache, and the differences among them were within the noise.
@@ -58,91 +65,253 @@ pub(super) fn products(group: &[Line], layout: Layout, residuals: &Residuals, su
     }
 }
 
-pub(super) fn gram(group: &[Line], layout: Layout, split: &mut Split, sums: &mut [i64]) {
-    let stride = gram_stride(layout);
-    assert!(group.len() <= MOST_TILES * layout.lines() && sums.len() == stride * stride);
+pub(super) fn gram(group: &[Line], layout: Layout, lots: &mut Lots, sums: &mut [[i64; 4]]) {
+    assert!(group.len() <= GRAM_TILES * layout.lines() && sums.len() == gram_pairs(layout));
     // SAFETY: `Path` selects this module only if the processor has AVX2.
-    unsafe { gram_avx2(group, layout, split, sums) }
+    unsafe { gram_avx2(group, layout, lots, sums) }
 }
 
-pub(super) fn transpose(rows: &[f64], width: usize, strip: &mut [Rows]) {
-    assert!(width >= 4 && rows.len() == width * STRIP && strip.len() >= width);
-    // SAFETY: `Path` selects this module only if the processor has AVX2.
-    unsafe { transpose_avx2(rows, width, strip) }
+/// Ask for the lines that hold these bytes.
+#[inline]
+pub(crate) fn prefetch(first: *const u8, bytes: usize) {
+    for offset in (0..bytes).step_by(size_of::<Line>()) {
+        // SAFETY: every processor of this kind has it, and a hint never faults, wherever it points.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(offset).cast()) };
+    }
 }
 
-/// Four columns of four rows at a time; the last four columns may have been written before.
+/// # Safety
+/// The rows can be read; they are at most `height`, and the strip has at least `width` columns.
+pub(super) unsafe fn transpose(
+    first: *const u8,
+    stride: isize,
+    rows: usize,
+    width: usize,
+    strip: &mut [f64],
+    height: usize,
+) {
+    assert!(rows <= height && width.checked_mul(height).is_some_and(|values| values <= strip.len()));
+    let fours = if width < 4 { 0 } else { rows - rows % 4 };
+    // SAFETY: `Path` selects this module only if the processor has AVX2; the caller says that the rows can be read.
+    unsafe {
+        transpose_avx2(first, stride, fours, width, strip.as_mut_ptr(), height);
+        portable::transpose(first, stride, fours..rows, width, strip, height);
+    }
+}
+
+/// Four columns of four rows at a time, the last four columns perhaps once more.
+///
+/// # Safety
+/// The rows can be read, a multiple of four and at most `height` of them; `width` is at least four, and as many columns
+/// of `height` values can be written to `strip`.
 #[target_feature(enable = "avx2")]
-fn transpose_avx2(rows: &[f64], width: usize, strip: &mut [Rows]) {
-    for (part, four) in rows.chunks_exact(4 * width).enumerate() {
-        for first in (0..width).step_by(4).map(|first| first.min(width - 4)) {
-            // SAFETY: `first + 4 ≤ width`, so each load is of four values of one of the four rows.
-            let [a, b, c, d] =
-                [0, 1, 2, 3].map(|row| unsafe { _mm256_loadu_pd(four.as_ptr().add(row * width + first)) });
-            let (ab_even, ab_odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
-            let (cd_even, cd_odd) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
-            let transposed = [
-                _mm256_permute2f128_pd::<0x20>(ab_even, cd_even),
-                _mm256_permute2f128_pd::<0x20>(ab_odd, cd_odd),
-                _mm256_permute2f128_pd::<0x31>(ab_even, cd_even),
-                _mm256_permute2f128_pd::<0x31>(ab_odd, cd_odd),
-            ];
-            for (column, values) in strip[first..first + 4].iter_mut().zip(transposed) {
-                // SAFETY: the four rows are values `4 · part` to `4 · part + 3` of the strip.
-                unsafe { _mm256_storeu_pd(column.as_mut_ptr().add(4 * part), values) };
+unsafe fn transpose_avx2(
+    first: *const u8,
+    stride: isize,
+    rows: usize,
+    width: usize,
+    strip: *mut f64,
+    height: usize,
+) {
+    for row in (0..rows).step_by(4) {
+        let places: [*const f64; 4] =
+            [0, 1, 2, 3].map(|next| first.wrapping_offset((row + next) as isize * stride).cast());
+        for column in (0..width - width % 4).step_by(4) {
+            // SAFETY: `row + 4 ≤ height` and `column + 4 ≤ width`.
+            unsafe { transpose_four(places, column, strip.add(column * height + row), height) };
+        }
+        // One column left over is gathered; two or three are part of the last four.
+        if width % 4 > 1 {
+            let column = width - 4;
+            // SAFETY: the same.
+            unsafe { transpose_four(places, column, strip.add(column * height + row), height) };
+        }
+        if width % 4 == 1 {
+            let column = width - 1;
+            // SAFETY: the last value of each of the four rows, and `row + 4 ≤ height`.
+            unsafe {
+                let [a, b, c, d] = places.map(|place| place.wrapping_add(column).read_unaligned());
+                _mm256_storeu_pd(strip.add(column * height + row), _mm256_setr_pd(a, b, c, d));
             }
         }
     }
 }
 
-pub(super) fn quantise(features: &[Rows], weight: &Rows, layout: Layout, tiles: &mut [Line]) -> Rows {
-    assert!(features.len() <= 2 * layout.feature_lines() && tiles.len() <= STRIP / LANES * layout.lines());
+/// Four columns of four rows.
+///
+/// # Safety
+/// Four values of each row from `column` on can be read, and four values of each of four columns can be written to `out`.
+#[target_feature(enable = "avx2")]
+unsafe fn transpose_four(rows: [*const f64; 4], column: usize, out: *mut f64, height: usize) {
+    // SAFETY: as this function asks.
+    let [a, b, c, d] = rows.map(|row| unsafe { _mm256_loadu_pd(row.wrapping_add(column)) });
+    let (ab_even, ab_odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+    let (cd_even, cd_odd) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+    // SAFETY: as this function asks.
+    unsafe {
+        _mm256_storeu_pd(out, _mm256_permute2f128_pd::<0x20>(ab_even, cd_even));
+        _mm256_storeu_pd(out.add(height), _mm256_permute2f128_pd::<0x20>(ab_odd, cd_odd));
+        _mm256_storeu_pd(out.add(2 * height), _mm256_permute2f128_pd::<0x31>(ab_even, cd_even));
+        _mm256_storeu_pd(out.add(3 * height), _mm256_permute2f128_pd::<0x31>(ab_odd, cd_odd));
+    }
+}
+
+pub(super) fn weigh(
+    columns: &[Column],
+    strip: &Strip,
+    first: usize,
+    norm: (f64, f64),
+    features: &mut [Lanes],
+    weights: &mut Weights,
+) -> bool {
     // SAFETY: `Path` selects this module only if the processor has AVX2.
-    unsafe { quantise_avx2(features, weight, layout, tiles) }
+    unsafe { weigh_avx2(columns, strip, first, norm, features, weights) }
 }
 
 #[target_feature(enable = "avx2")]
-fn quantise_avx2(features: &[Rows], weight: &Rows, layout: Layout, tiles: &mut [Line]) -> Rows {
-    let mut squares = [0.0; STRIP];
-    for (index, tile) in tiles.chunks_exact_mut(layout.lines()).enumerate() {
-        let weight = quarters(weight, index);
-        let mut sums = [_mm256_setzero_pd(); 4];
-        for (line, pair) in tile.iter_mut().zip(features.chunks(2)) {
-            let a = integers(&pair[0], index, &weight);
-            let b = pair.get(1).map_or(_mm256_setzero_si256(), |values| integers(values, index, &weight));
-            let place: *mut __m256i = std::ptr::from_mut(line).cast();
-            // SAFETY: a line is 64 writable bytes, aligned to 64.
-            unsafe {
-                _mm256_store_si256(place, a);
-                _mm256_store_si256(place.add(1), b);
-            }
-            // Rows 0–3 and 8–11, then 4–7 and 12–15. Two squares are below 2^31, and doubles add them exactly.
-            let (low, high) = (_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b));
-            let (low, high) = (_mm256_madd_epi16(low, low), _mm256_madd_epi16(high, high));
-            let parts = [
-                _mm256_castsi256_si128(low),
-                _mm256_castsi256_si128(high),
-                _mm256_extracti128_si256::<1>(low),
-                _mm256_extracti128_si256::<1>(high),
-            ];
-            for (sum, part) in sums.iter_mut().zip(parts) {
-                *sum = _mm256_add_pd(*sum, _mm256_cvtepi32_pd(part));
+fn weigh_avx2(
+    columns: &[Column],
+    strip: &Strip,
+    first: usize,
+    (inside, bound): (f64, f64),
+    features: &mut [Lanes],
+    weights: &mut Weights,
+) -> bool {
+    let mut squares = [_mm256_set1_pd(inside); 4];
+    let mut rest = features.iter_mut();
+    let mut tile = strip.tile(first);
+    // All bits zero as long as all values are finite; which row has another is seldom asked.
+    let mut strange = _mm256_setzero_pd();
+    for (column, values) in columns.iter().zip(&mut tile) {
+        let x = quarters(values);
+        // Of a column that is not used too.
+        strange = _mm256_or_pd(strange, differences(x));
+        for (ramp, feature) in column.ramps().iter().zip(&mut rest) {
+            let [foot, factor, least, most] =
+                [ramp.foot, ramp.factor, ramp.least, ramp.most].map(|value| _mm256_set1_pd(value));
+            for i in 0..4 {
+                let value = _mm256_mul_pd(_mm256_sub_pd(x[i], foot), factor);
+                // The instructions return the second number if the first is NaN, as `Ramp::apply` does.
+                let value = _mm256_max_pd(_mm256_min_pd(value, most), least);
+                squares[i] = _mm256_add_pd(squares[i], _mm256_mul_pd(value, value));
+                put(&mut feature.0, i, value);
             }
         }
-        for (place, sum) in squares[index * LANES..][..LANES].chunks_exact_mut(4).zip(sums) {
-            // SAFETY: `place` is four doubles.
-            unsafe { _mm256_storeu_pd(place.as_mut_ptr(), sum) };
+    }
+    if let Some(target) = tile.next() {
+        strange = _mm256_or_pd(strange, differences(quarters(target)));
+    }
+    let (bound, one) = (_mm256_set1_pd(bound), _mm256_set1_pd(1.0));
+    for (i, squares) in squares.into_iter().enumerate() {
+        let weight = _mm256_min_pd(_mm256_div_pd(bound, _mm256_sqrt_pd(squares)), one);
+        put(&mut weights.keep.0, i, one);
+        put(&mut weights.weight.0, i, weight);
+    }
+    let strange = _mm256_castpd_si256(strange);
+    let finite = _mm256_testz_si256(strange, strange) == 1;
+    if !finite {
+        leave_out(strip, first, weights);
+    }
+    finite
+}
+
+/// Give rows of a tile with a value that is not finite the weight zero.
+#[cold]
+fn leave_out(strip: &Strip, first: usize, weights: &mut Weights) {
+    for values in strip.tile(first) {
+        for (lane, _) in values.iter().enumerate().filter(|(_, value)| !value.is_finite()) {
+            (weights.weight.0[lane], weights.keep.0[lane]) = (0.0, 0.0);
         }
+    }
+}
+
+/// Zero, all bits, if all values are finite: one less itself is zero then; NaN and infinities give NaN.
+#[target_feature(enable = "avx2")]
+fn differences(x: [__m256d; 4]) -> __m256d {
+    let [a, b, c, d] = x.map(|x| _mm256_sub_pd(x, x));
+    _mm256_or_pd(_mm256_or_pd(a, b), _mm256_or_pd(c, d))
+}
+
+/// Write the values of four rows of a tile.
+#[target_feature(enable = "avx2")]
+fn put(values: &mut [f64; LANES], quarter: usize, four: __m256d) {
+    let place = values[4 * quarter..][..4].as_mut_ptr();
+    // SAFETY: `place` is four doubles.
+    unsafe { _mm256_storeu_pd(place, four) };
+}
+
+pub(super) fn target(target: &Target, y: &[f64; LANES], weight: &Lanes, out: &mut [i32; LANES]) {
+    // SAFETY: `Path` selects this module only if the processor has AVX2.
+    unsafe { target_avx2(target, y, weight, out) }
+}
+
+#[target_feature(enable = "avx2")]
+fn target_avx2(target: &Target, y: &[f64; LANES], weight: &Lanes, out: &mut [i32; LANES]) {
+    let [centre, inverse, inverse_unit, shift] =
+        [target.centre, target.inverse, target.inverse_unit, SHIFT].map(|value| _mm256_set1_pd(value));
+    let cut = |value, limit| {
+        let value = _mm256_min_pd(value, _mm256_set1_pd(limit));
+        _mm256_max_pd(value, _mm256_set1_pd(-limit))
+    };
+    let [a, b, c, d] = [0, 1, 2, 3].map(|i| {
+        let scaled = cut(_mm256_mul_pd(_mm256_sub_pd(quarter(y, i), centre), inverse), f64::MAX);
+        let units = _mm256_mul_pd(_mm256_mul_pd(scaled, quarter(&weight.0, i)), inverse_unit);
+        _mm256_castpd_ps(_mm256_add_pd(cut(units, LARGEST_TARGET), shift))
+    });
+    let place: *mut __m256i = out.as_mut_ptr().cast();
+    for (i, (first, second)) in [(a, c), (b, d)].into_iter().enumerate() {
+        // The lower half of every number: two of the first, two of the second, and the same again.
+        let low = _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(first, second));
+        // SAFETY: `out` is two vectors.
+        unsafe { _mm256_storeu_si256(place.add(i), _mm256_permute4x64_epi64::<0b11_01_10_00>(low)) };
+    }
+}
+
+pub(super) fn quantise(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> [u32; LANES] {
+    // SAFETY: `Path` selects this module only if the processor has AVX2.
+    unsafe { quantise_avx2(features, weight, tile) }
+}
+
+#[target_feature(enable = "avx2")]
+fn quantise_avx2(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> [u32; LANES] {
+    let weight = quarters(&weight.0).map(|weight| _mm256_mul_pd(weight, _mm256_set1_pd(ONE)));
+    let far = _mm256_set1_epi32(FAR_ABOVE as i32);
+    let mut sums = [_mm256_setzero_si256(); 2];
+    for (line, pair) in tile.iter_mut().zip(features.chunks(2)) {
+        let a = integers(&pair[0], &weight);
+        let b = pair.get(1).map_or(_mm256_setzero_si256(), |values| integers(values, &weight));
+        let place: *mut __m256i = std::ptr::from_mut(line).cast();
+        // SAFETY: a line is 64 writable bytes, aligned to 64.
+        unsafe {
+            _mm256_store_si256(place, a);
+            _mm256_store_si256(place.add(1), b);
+        }
+        // Rows 0–3 and 8–11, then 4–7 and 12–15. Two squares are below 2^31, so that no sum reaches 2^32.
+        for (sum, rows) in sums.iter_mut().zip([_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)]) {
+            *sum = _mm256_min_epu32(_mm256_add_epi32(*sum, _mm256_madd_epi16(rows, rows)), far);
+        }
+    }
+    let mut squares = [0; LANES];
+    let place: *mut __m256i = squares.as_mut_ptr().cast();
+    // SAFETY: `squares` is two vectors.
+    unsafe {
+        _mm256_storeu_si256(place, _mm256_permute2x128_si256::<0x20>(sums[0], sums[1]));
+        _mm256_storeu_si256(place.add(1), _mm256_permute2x128_si256::<0x31>(sums[0], sums[1]));
     }
     squares
 }
 
 /// The values of a tile's rows, four by four.
 #[target_feature(enable = "avx2")]
-fn quarters(values: &Rows, tile: usize) -> [__m256d; 4] {
-    let values = &values[tile * LANES..][..LANES];
-    // SAFETY: there are sixteen values.
-    [0, 4, 8, 12].map(|first| unsafe { _mm256_loadu_pd(values.as_ptr().add(first)) })
+fn quarters(values: &[f64; LANES]) -> [__m256d; 4] {
+    [0, 1, 2, 3].map(|i| quarter(values, i))
+}
+
+/// The values of four rows of a tile.
+#[target_feature(enable = "avx2")]
+fn quarter(values: &[f64; LANES], i: usize) -> __m256d {
+    // SAFETY: the slice is four doubles.
+    unsafe { _mm256_loadu_pd(values[4 * i..][..4].as_ptr()) }
 }
 
 /// Products with the weights, toward zero, as sixteen 16-bit integers from −32767 to 32767.
@@ -150,8 +319,8 @@ fn quarters(values: &Rows, tile: usize) -> [__m256d; 4] {
 /// What is too large for 32 bits converts to −2^31 and so becomes −32767; the portable code gives ±32767 then. Weights
 /// keep every product within 2^15, so neither is ever seen.
 #[target_feature(enable = "avx2")]
-fn integers(values: &Rows, tile: usize, weight: &[__m256d; 4]) -> __m256i {
-    let values = quarters(values, tile);
+fn integers(values: &Lanes, weight: &[__m256d; 4]) -> __m256i {
+    let values = quarters(&values.0);
     let [a, b, c, d] = [0, 1, 2, 3].map(|i| _mm256_cvttpd_epi32(_mm256_mul_pd(values[i], weight[i])));
     let least = _mm256_set1_epi32(-i32::from(i16::MAX));
     // Packing takes the lower halves of both, then the upper halves.
@@ -259,64 +428,121 @@ fn widen(sums: __m256i) -> __m256i {
 }
 
 #[target_feature(enable = "avx2")]
-fn gram_avx2(group: &[Line], layout: Layout, split: &mut Split, sums: &mut [i64]) {
+fn gram_avx2(group: &[Line], layout: Layout, lots: &mut Lots, sums: &mut [[i64; 4]]) {
     let lines = layout.feature_lines();
-    // The lines on the right of the product are taken in lots that stay in the second-level cache.
-    for lot in (0..lines).step_by(LOT_LINES) {
-        let end = lines.min(lot + LOT_LINES);
-        let tiles = split.gather(group, layout, lot..end);
-        for i in 0..end {
-            split_avx2(group, layout, i, split);
-            for j in i.max(lot)..end {
-                let right = &split.right[(j - lot) * tiles..][..tiles];
-                pairs_avx2(&split.tiles[..tiles], right, layout, (i, j), sums);
+    let starts = || (0..lines).step_by(LOT_LINES).map(|start| start..lines.min(start + LOT_LINES));
+    for left in starts() {
+        let tiles = gather(group, layout, left.clone(), &mut lots.left);
+        for right in starts().skip(left.start / LOT_LINES) {
+            let right_lines = if right == left {
+                &lots.left
+            } else {
+                gather(group, layout, right.clone(), &mut lots.right);
+                &lots.right
+            };
+            // A few lines on the right stay in the first-level cache while those on the left go by.
+            for few in right.clone().step_by(FEW_LINES) {
+                let end = right.end.min(few + FEW_LINES);
+                for i in left.start..left.end.min(end) {
+                    let line = &lots.left[(i - left.start) * tiles..][..tiles];
+                    let sums = &mut sums[first_pair(layout, i)..][..lines - i];
+                    if i >= few {
+                        add_sums(&mut sums[0], squares_avx2(line));
+                    }
+                    for j in few.max(i + 1)..end {
+                        let other = &right_lines[(j - right.start) * tiles..][..tiles];
+                        add_sums(&mut sums[j - i], pairs_avx2(line, other));
+                    }
+                }
             }
         }
     }
 }
 
-/// The four products of two features by two: line `i`, split, with line `j`.
-#[target_feature(enable = "avx2")]
-fn pairs_avx2(left: &[Parts], right: &[Line], layout: Layout, (i, j): (usize, usize), sums: &mut [i64]) {
-    let mut high = [_mm256_setzero_si256(); 4];
-    let mut low = [_mm256_setzero_si256(); 4];
-    for (parts, line) in left.iter().zip(right) {
-        let right = halves(line);
-        let left_high = [load(&parts.0[0]), load(&parts.0[1])];
-        let left_low = [load(&parts.0[2]), load(&parts.0[3])];
-        for p in 0..4 {
-            let (a, b) = (p / 2, right[p % 2]);
-            high[p] = _mm256_add_epi32(high[p], _mm256_madd_epi16(left_high[a], b));
-            low[p] = _mm256_add_epi32(low[p], _mm256_madd_epi16(left_low[a], b));
-        }
+/// Sums of products in 32 bits, and what they wrapped: the same sums with every term divided by 2^16, rounded down.
+#[derive(Clone, Copy)]
+struct Sums {
+    wrapped: __m256i,
+    high: __m256i,
+}
+
+impl Sums {
+    #[target_feature(enable = "avx2")]
+    fn new() -> Self {
+        Self { wrapped: _mm256_setzero_si256(), high: _mm256_setzero_si256() }
     }
-    // Four lanes of a low sum are at most 4 · 32 · 2 · 255 · 32767 < 2^31, of a high one half of that.
-    let high = _mm256_hadd_epi32(_mm256_hadd_epi32(high[0], high[1]), _mm256_hadd_epi32(high[2], high[3]));
-    let low = _mm256_hadd_epi32(_mm256_hadd_epi32(low[0], low[1]), _mm256_hadd_epi32(low[2], low[3]));
-    let total = _mm256_add_epi64(_mm256_slli_epi64::<8>(widen(high)), widen(low));
-    let stride = gram_stride(layout);
-    let upper = sums[2 * i * stride + 2 * j..][..2].as_mut_ptr().cast();
-    let lower = sums[(2 * i + 1) * stride + 2 * j..][..2].as_mut_ptr().cast();
-    // SAFETY: both places are 16 readable and writable bytes.
-    unsafe {
-        _mm_storeu_si128(upper, _mm_add_epi64(_mm_loadu_si128(upper), _mm256_castsi256_si128(total)));
-        let rest = _mm256_extracti128_si256::<1>(total);
-        _mm_storeu_si128(lower, _mm_add_epi64(_mm_loadu_si128(lower), rest));
+
+    /// Add terms, given with their sixteen high bits.
+    #[target_feature(enable = "avx2")]
+    fn add(&mut self, terms: __m256i, high: __m256i) {
+        self.wrapped = _mm256_add_epi32(self.wrapped, terms);
+        self.high = _mm256_add_epi32(self.high, high);
+    }
+
+    /// The sum of the terms' low sixteen bits: at most 32 · 65535, so that nothing of it was lost.
+    #[target_feature(enable = "avx2")]
+    fn low(self) -> __m256i {
+        _mm256_sub_epi32(self.wrapped, _mm256_slli_epi32::<16>(self.high))
     }
 }
 
-/// The two features of a line, as high halves and low halves.
+/// The four products of two features with two others, of the same rows.
+///
+/// A term is of four rows. A row has Σq² ≤ 2^30, so two of its values have a product of at most 2^29 − 1 (2^29 itself
+/// would need q² = 2^29), and a term is below 2^31.
 #[target_feature(enable = "avx2")]
-fn split_avx2(group: &[Line], layout: Layout, line: usize, split: &mut Split) {
-    let mask = _mm256_set1_epi16(255);
-    for (tile, parts) in group.chunks_exact(layout.lines()).zip(&mut split.tiles) {
-        let place: *mut __m256i = parts.0.as_mut_ptr().cast();
-        for (i, column) in halves(&tile[line]).into_iter().enumerate() {
-            // SAFETY: `parts` is four vectors, aligned to 64 bytes.
-            unsafe {
-                _mm256_store_si256(place.add(i), _mm256_srai_epi16::<8>(column));
-                _mm256_store_si256(place.add(2 + i), _mm256_and_si256(column, mask));
-            }
+fn pairs_avx2(left: &[Line], right: &[Line]) -> [Sums; 4] {
+    let mut sums = [Sums::new(); 4];
+    let (left, _) = left.as_chunks::<2>();
+    let (right, _) = right.as_chunks::<2>();
+    for (left, right) in left.iter().zip(right) {
+        let (a, b) = ([halves(&left[0]), halves(&left[1])], [halves(&right[0]), halves(&right[1])]);
+        for (p, sums) in sums.iter_mut().enumerate() {
+            let terms = _mm256_add_epi32(
+                _mm256_madd_epi16(a[0][p / 2], b[0][p % 2]),
+                _mm256_madd_epi16(a[1][p / 2], b[1][p % 2]),
+            );
+            sums.add(terms, _mm256_srai_epi32::<16>(terms));
         }
     }
+    sums
+}
+
+/// The squares of two features, and their product between them. A square may be 32767², four of which are below 2^32:
+/// terms of squares have no sign.
+#[target_feature(enable = "avx2")]
+fn squares_avx2(line: &[Line]) -> [Sums; 4] {
+    let mut sums = [Sums::new(); 4];
+    let (line, _) = line.as_chunks::<2>();
+    for tiles in line {
+        let [[a, b], [c, d]] = [halves(&tiles[0]), halves(&tiles[1])];
+        let first = _mm256_add_epi32(_mm256_madd_epi16(a, a), _mm256_madd_epi16(c, c));
+        let product = _mm256_add_epi32(_mm256_madd_epi16(a, b), _mm256_madd_epi16(c, d));
+        let second = _mm256_add_epi32(_mm256_madd_epi16(b, b), _mm256_madd_epi16(d, d));
+        sums[0].add(first, _mm256_srli_epi32::<16>(first));
+        sums[1].add(product, _mm256_srai_epi32::<16>(product));
+        sums[3].add(second, _mm256_srli_epi32::<16>(second));
+    }
+    sums
+}
+
+/// Add the eight lanes of each to one of the four totals.
+#[target_feature(enable = "avx2")]
+fn add_sums(totals: &mut [i64; 4], sums: [Sums; 4]) {
+    let [a, b, c, d] = sums;
+    // Eight lanes are at most 8 · 32 · 65535 < 2^31, of either part.
+    let high = lanes(a.high, b.high, c.high, d.high);
+    let low = lanes(a.low(), b.low(), c.low(), d.low());
+    let sums =
+        _mm256_add_epi64(_mm256_slli_epi64::<16>(_mm256_cvtepi32_epi64(high)), _mm256_cvtepi32_epi64(low));
+    let place: *mut __m256i = totals.as_mut_ptr().cast();
+    // SAFETY: `place` is 32 readable and writable bytes.
+    unsafe { _mm256_storeu_si256(place, _mm256_add_epi64(_mm256_loadu_si256(place), sums)) };
+}
+
+/// The sum of the lanes of each of four vectors.
+#[target_feature(enable = "avx2")]
+fn lanes(a: __m256i, b: __m256i, c: __m256i, d: __m256i) -> __m128i {
+    let sums = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+    _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums))
 }

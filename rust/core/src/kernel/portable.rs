@@ -1,31 +1,83 @@
 //! The loops in plain Rust: what the vector code must equal, bit for bit.
 
-use super::{RESIDUAL_LOW_BITS, Residuals, gram_stride, truncate};
+use std::ops::Range;
+
+use super::{FAR_ABOVE, RESIDUAL_LOW_BITS, Residuals, Weights, first_pair, truncate};
 use crate::panel::layout::{LANES, Layout, Line, feature, target_lane, targets};
 use crate::panel::theta::{LOW_BITS, Theta};
-use crate::source::{Rows, STRIP};
+use crate::rowmap::quantise::{self, ONE, weight};
+use crate::rowmap::{Column, Target};
+use crate::source::{Lanes, Strip};
 
-pub(crate) fn transpose(rows: &[f64], width: usize, strip: &mut [Rows]) {
-    for (column, out) in strip[..width].iter_mut().enumerate() {
-        for (out, row) in out.iter_mut().zip(rows.chunks_exact(width)) {
-            *out = row[column];
+/// Copy these rows one value at a time.
+///
+/// # Safety
+/// The rows can be read.
+#[allow(unsafe_code)]
+pub(super) unsafe fn transpose(
+    first: *const u8,
+    stride: isize,
+    rows: Range<usize>,
+    width: usize,
+    strip: &mut [f64],
+    height: usize,
+) {
+    for row in rows {
+        let values: *const f64 = first.wrapping_offset(row as isize * stride).cast();
+        for (column, out) in strip.chunks_exact_mut(height).enumerate().take(width) {
+            // SAFETY: a value of a row that can be read; it need not be aligned.
+            out[row] = unsafe { values.wrapping_add(column).read_unaligned() };
         }
     }
 }
 
-pub(super) fn quantise(features: &[Rows], weight: &Rows, layout: Layout, tiles: &mut [Line]) -> Rows {
-    let mut squares = [0.0; STRIP];
-    for (line, pair) in features.chunks(2).enumerate() {
-        for (tile, first) in tiles.chunks_exact_mut(layout.lines()).zip((0..STRIP).step_by(LANES)) {
-            let mut integers = [0; 2 * LANES];
-            for (integers, values) in integers.chunks_exact_mut(LANES).zip(pair) {
-                for (lane, integer) in integers.iter_mut().enumerate() {
-                    let value = truncate(values[first + lane] * weight[first + lane]);
-                    squares[first + lane] += f64::from(value) * f64::from(value);
-                    *integer = value as i16;
-                }
+pub(super) fn weigh(
+    columns: &[Column],
+    strip: &Strip,
+    first: usize,
+    (inside, bound): (f64, f64),
+    features: &mut [Lanes],
+    weights: &mut Weights,
+) -> bool {
+    let mut squares = [inside; LANES];
+    let mut finite = [true; LANES];
+    for values in strip.tile(first) {
+        for lane in 0..LANES {
+            finite[lane] &= values[lane].is_finite();
+        }
+    }
+    let mut rest = features;
+    for (column, values) in columns.iter().zip(strip.tile(first)) {
+        let (features, tail) = rest.split_at_mut(column.features());
+        column.apply(values, features, &mut squares);
+        rest = tail;
+    }
+    for lane in 0..LANES {
+        let keep = if finite[lane] { 1.0 } else { 0.0 };
+        weights.keep.0[lane] = keep;
+        weights.weight.0[lane] = keep * weight(squares[lane], bound);
+    }
+    finite == [true; LANES]
+}
+
+pub(super) fn target(target: &Target, y: &[f64; LANES], weight: &Lanes, out: &mut [i32; LANES]) {
+    for lane in 0..LANES {
+        out[target_lane(lane)] =
+            quantise::target(target.apply(y[lane]) * weight.0[lane], target.inverse_unit);
+    }
+}
+
+pub(super) fn quantise(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> [u32; LANES] {
+    let weight = weight.0.map(|weight| weight * ONE);
+    let mut squares = [0; LANES];
+    for (line, pair) in tile.iter_mut().zip(features.chunks(2)) {
+        line.0 = [0; 2 * LANES];
+        for (integers, values) in line.0.chunks_exact_mut(LANES).zip(pair) {
+            for lane in 0..LANES {
+                let value = truncate(values.0[lane] * weight[lane]);
+                squares[lane] = FAR_ABOVE.min(squares[lane] + (value * value) as u32);
+                integers[lane] = value as i16;
             }
-            tile[line].0 = integers;
         }
     }
     squares
@@ -67,15 +119,16 @@ pub(super) fn products(group: &[Line], layout: Layout, residuals: &Residuals, su
     }
 }
 
-pub(super) fn gram(group: &[Line], layout: Layout, sums: &mut [i64]) {
-    let (features, stride) = (layout.features(), gram_stride(layout));
+pub(super) fn gram(group: &[Line], layout: Layout, sums: &mut [[i64; 4]]) {
+    let features = layout.features();
     for tile in group.chunks_exact(layout.lines()) {
         for i in 0..features {
             let a = feature(tile, i);
+            let row = &mut sums[first_pair(layout, i / 2)..];
             for j in i..features {
                 let b = feature(tile, j);
                 let products = (0..LANES).map(|lane| i64::from(i32::from(a[lane]) * i32::from(b[lane])));
-                sums[i * stride + j] += products.sum::<i64>();
+                row[j / 2 - i / 2][2 * (i % 2) + j % 2] += products.sum::<i64>();
             }
         }
     }

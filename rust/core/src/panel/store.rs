@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use bytemuck::Zeroable;
 
-use super::batch::{Batch, wave_rows};
+use super::batch::{Batch, Products, wave_rows};
 use super::layout::{BITS, LANES, LARGEST, Layout, Line, feature_mut, target_lane, targets_mut};
 use super::segment::Segment;
 use crate::error::{Error, Result};
@@ -74,20 +74,21 @@ impl Panel {
         execution: &Execution,
         stop: Stop<'_>,
     ) -> Result<()> {
+        gram.as_ref().map_or(Ok(()), |gram| gram.check_map(&self.map))?;
         self.map.check_columns(source.columns())?;
         let (segments, filled) = (self.segments.len(), self.filled);
-        let mut added = gram.as_ref().map(|_| Gram::new(&self.map));
-        let wave = wave_rows(&self.map, gram.is_some());
+        let mut products = gram.as_ref().map(|_| Products::new(&self.map));
+        let wave = wave_rows(&self.map, gram.is_some(), execution);
         let result = waves(source.rows(), wave, stop, |rows| {
             let (mut start, end) = (rows.start, rows.end);
             while start < end {
-                let taken = self.take(source, start, end, missing, added.as_mut(), execution)?;
+                let taken = self.take(source, start, end, missing, products.as_mut(), execution)?;
                 start += taken;
             }
             Ok(())
         });
-        let result = result.and_then(|()| match (gram, added) {
-            (Some(gram), Some(added)) => gram.merge(&added),
+        let result = result.and_then(|()| match (gram, products) {
+            (Some(gram), Some(products)) => products.finish(gram),
             _ => Ok(()),
         });
         if result.is_err() {
@@ -128,7 +129,7 @@ impl Panel {
         start: usize,
         end: usize,
         missing: Missing,
-        gram: Option<&mut Gram>,
+        products: Option<&mut Products>,
         execution: &Execution,
     ) -> Result<usize> {
         let room = |last: &mut Segment| last.lines_mut().len() / self.layout.lines() * LANES;
@@ -150,13 +151,17 @@ impl Panel {
             rows = rows.min(LANES - lane);
             let batch = Batch { map: &self.map, source, missing, execution };
             let mut tile: Vec<Line> = bytemuck::zeroed_vec(self.layout.lines());
-            batch.fill(start..start + rows, Some(&mut tile), gram)?;
+            batch.fill(start..start + rows, Some(&mut tile), products)?;
             for row in 0..rows {
                 copy_row(self.layout, Some((&tile, row)), lane + row, &mut place[..self.layout.lines()]);
             }
         } else {
             let place = Some(&mut place[..Layout::tiles(rows) * self.layout.lines()]);
-            Batch { map: &self.map, source, missing, execution }.fill(start..start + rows, place, gram)?;
+            Batch { map: &self.map, source, missing, execution }.fill(
+                start..start + rows,
+                place,
+                products,
+            )?;
         }
         self.filled += rows;
         Ok(rows)

@@ -2,7 +2,8 @@
 
 use crate::error::{Result, parameter};
 use crate::kernel::cut;
-use crate::source::Rows;
+use crate::panel::layout::LANES;
+use crate::source::Lanes;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Feature values are cut here, so that a sum of their squares stays in the range of doubles.
@@ -23,14 +24,14 @@ pub struct Column {
 
 /// A ramp on x: zero at its foot, the point of its range that is nearest to the column's centre.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Ramp {
+pub(crate) struct Ramp {
     /// The foot: centre + clamp(0, low, high) · scale.
-    foot: f64,
+    pub(crate) foot: f64,
     /// gain / scale.
-    factor: f64,
+    pub(crate) factor: f64,
     /// The feature's values at the two ends: not above zero, and not below.
-    least: f64,
-    most: f64,
+    pub(crate) least: f64,
+    pub(crate) most: f64,
 }
 
 impl Ramp {
@@ -93,6 +94,11 @@ impl Column {
         self.ramps.len()
     }
 
+    /// What makes the features, in their order.
+    pub(crate) fn ramps(&self) -> &[Ramp] {
+        &self.ramps
+    }
+
     pub(crate) fn hash_into(&self, hash: &mut Xxh3) {
         hash.update(&(self.ramps.len() as u64).to_le_bytes());
         for value in self.ramps.iter().flat_map(|ramp| [ramp.foot, ramp.factor, ramp.least, ramp.most]) {
@@ -100,14 +106,14 @@ impl Column {
         }
     }
 
-    /// The features of a strip's column; their squares are added to those of their rows.
+    /// The features of a tile's column; their squares are added to those of their rows.
     #[inline(always)]
-    pub(crate) fn apply(&self, x: &Rows, features: &mut [Rows], squares: &mut Rows) {
+    pub(crate) fn apply(&self, x: &[f64; LANES], features: &mut [Lanes], squares: &mut [f64; LANES]) {
         // The ramp is copied: behind a reference the compiler would fear that writing a feature changes it.
-        for (feature, &ramp) in features.iter_mut().zip(&self.ramps) {
-            for ((feature, x), squares) in feature.iter_mut().zip(x).zip(&mut *squares) {
-                *feature = ramp.apply(*x);
-                *squares += *feature * *feature;
+        for (Lanes(feature), &ramp) in features.iter_mut().zip(&self.ramps) {
+            for lane in 0..LANES {
+                feature[lane] = ramp.apply(x[lane]);
+                squares[lane] += feature[lane] * feature[lane];
             }
         }
     }
@@ -116,9 +122,10 @@ impl Column {
 /// The target, (y − centre) / scale, in integer multiples of `unit`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    centre: f64,
-    inverse: f64,
+    pub(crate) centre: f64,
+    pub(crate) inverse: f64,
     unit: f64,
+    pub(crate) inverse_unit: f64,
 }
 
 impl Target {
@@ -130,7 +137,7 @@ impl Target {
         check_centre(centre)?;
         check_scale("scale", scale)?;
         check_scale("unit", unit)?;
-        Ok(Self { centre, inverse: 1.0 / scale, unit })
+        Ok(Self { centre, inverse: 1.0 / scale, unit, inverse_unit: 1.0 / unit })
     }
 
     /// The unit of the target's grid.
@@ -166,16 +173,15 @@ fn check_scale(name: &'static str, scale: f64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::STRIP;
     use proptest::prelude::*;
 
     const INFINITY: f64 = f64::INFINITY;
 
     /// The features of one value.
     fn features(column: &Column, x: f64) -> Vec<f64> {
-        let mut features = vec![[0.0; STRIP]; column.features()];
-        column.apply(&[x; STRIP], &mut features, &mut [0.0; STRIP]);
-        features.iter().map(|feature| feature[0]).collect()
+        let mut features = vec![Lanes([0.0; LANES]); column.features()];
+        column.apply(&[x; LANES], &mut features, &mut [0.0; LANES]);
+        features.iter().map(|feature| feature.0[0]).collect()
     }
 
     fn finite() -> impl Strategy<Value = f64> {

@@ -3,21 +3,21 @@
 use super::Missing;
 use crate::error::{Error, Result};
 use crate::kernel::Path;
-use crate::source::{Rows, STRIP, Source};
+use crate::source::{Rows, STRIP, Source, Strip};
 
 /// A copied strip. Rows past the end of the source and rows that are dropped are zero.
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
-    columns: Vec<Rows>,
+    strip: Strip,
     keep: Rows,
 }
 
 impl Input {
     pub(crate) fn new() -> Self {
-        Self { columns: Vec::new(), keep: [0.0; STRIP] }
+        Self { strip: Strip::new(0, STRIP), keep: Rows::ZERO }
     }
 
-    /// Copy `rows` rows from `start`.
+    /// Copy `rows` rows from `start` and look for NaN and infinities.
     pub(crate) fn read(
         &mut self,
         path: Path,
@@ -26,11 +26,10 @@ impl Input {
         rows: usize,
         missing: Missing,
     ) -> Result<()> {
-        self.columns.resize(source.columns(), [0.0; STRIP]);
-        source.read(start, rows, &mut self.columns);
-        if rows < STRIP {
-            self.columns.iter_mut().for_each(|column| column[rows..].fill(0.0));
+        if self.strip.columns() != source.columns() {
+            self.strip = Strip::new(source.columns(), STRIP);
         }
+        self.strip.copy(source, start, rows);
         let bad = path.run(
             #[inline(always)]
             || self.check(),
@@ -50,8 +49,8 @@ impl Input {
     fn check(&mut self) -> bool {
         // Zero times a finite number is zero; times NaN or an infinity it is NaN.
         let mut sums = [0.0; STRIP];
-        for column in &self.columns {
-            for (sum, value) in sums.iter_mut().zip(column) {
+        for column in self.strip.whole() {
+            for (sum, value) in sums.iter_mut().zip(column.iter()) {
                 *sum += value * 0.0;
             }
         }
@@ -64,8 +63,8 @@ impl Input {
     }
 
     fn drop_rows(&mut self) {
-        for column in &mut self.columns {
-            for (value, keep) in column.iter_mut().zip(self.keep) {
+        for column in 0..self.strip.columns() {
+            for (value, keep) in self.strip.column_mut(column).iter_mut().zip(*self.keep) {
                 if keep == 0.0 {
                     *value = 0.0;
                 }
@@ -75,7 +74,7 @@ impl Input {
 
     /// The columns, the target last.
     pub(crate) fn columns(&self) -> &[Rows] {
-        &self.columns
+        self.strip.whole()
     }
 
     /// One for a row that counts, zero for a dropped or padding row.

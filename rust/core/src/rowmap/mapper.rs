@@ -1,119 +1,113 @@
-//! The map applied to a strip of rows: features, norms, integers.
+//! The map applied to a tile of rows: features, norms, integers.
 
-use super::quantise::{self, ONE, SQUARES, target};
-use super::{Input, Norm, RowMap};
-use crate::kernel::{Path, truncate};
-use crate::panel::layout::{LANES, Layout, Line, feature_mut, target_lane, targets_mut};
-use crate::source::{Rows, STRIP};
+use super::quantise::{ONE, SQUARES};
+use super::{Missing, Norm, RowMap};
+use crate::error::{Error, Result};
+use crate::kernel::{Path, Weights, truncate};
+use crate::panel::layout::{LANES, Layout, Line, feature_mut, targets_mut};
+use crate::source::{Lanes, Strip};
 
-/// The room that mapping a strip needs, kept from strip to strip.
+/// The room that mapping a tile needs, kept from tile to tile.
 #[derive(Debug, Clone)]
 pub(crate) struct Mapper<'a> {
     map: &'a RowMap,
     layout: Layout,
-    features: Vec<Rows>,
+    /// The constant feature of a row that counts, if x is not scaled together with it.
+    apart: Option<i16>,
+    /// What is in the squared norm of every row, and the bound on the norm.
+    norm: (f64, f64),
+    features: Vec<Lanes>,
+    weights: Weights,
 }
 
 impl<'a> Mapper<'a> {
     pub(crate) fn new(map: &'a RowMap) -> Self {
-        let features = vec![[0.0; STRIP]; map.features()];
-        Self { map, layout: Layout::new(map.features()), features }
-    }
-
-    /// Map every row of the strip into `tiles`. Rows that do not count become zero.
-    pub(crate) fn apply(&mut self, path: Path, input: &Input, tiles: &mut [Line]) {
-        let mut keep = *input.keep();
-        let mut weight = path.run(
-            #[inline(always)]
-            || self.weigh(input.columns(), &keep),
-        );
-        let squares = self.quantise(path, &weight, &keep, tiles);
-        for (row, &squares) in squares.iter().enumerate() {
-            if squares > SQUARES {
-                (weight[row], keep[row]) = (0.0, 0.0);
-                erase(self.layout, row, tiles);
-            }
-        }
-        let together = self.map.norm() == Norm::Weight;
-        let targets = &input.columns()[self.map.columns().len()];
-        path.run(
-            #[inline(always)]
-            || self.target(targets, if together { &weight } else { &keep }, tiles),
-        );
-    }
-
-    /// The features of every row, the constant last, and what the row is multiplied by.
-    #[inline(always)]
-    fn weigh(&mut self, values: &[Rows], keep: &Rows) -> Rows {
-        let (constant, bound) = self.map.parts();
+        let (constant, bound) = map.parts();
+        let together = map.norm() == Norm::Weight;
         // A constant that x is not scaled together with has no part in the norm of x.
-        let inside = if self.map.norm() == Norm::Weight { constant } else { 0.0 };
-        let mut squares = [inside * inside; STRIP];
-        let mut rest = &mut self.features[..];
-        for (column, values) in self.map.columns().iter().zip(values) {
-            let (features, tail) = rest.split_at_mut(column.features());
-            column.apply(values, features, &mut squares);
-            rest = tail;
+        let norm = (if together { constant * constant } else { 0.0 }, bound);
+        let apart = (constant > 0.0 && !together).then(|| truncate(constant * ONE) as i16);
+        // The constant is last; the other features are written for every tile.
+        let features = vec![Lanes([constant; LANES]); map.features()];
+        let weights = Weights { weight: Lanes([0.0; LANES]), keep: Lanes([0.0; LANES]) };
+        Self { map, layout: Layout::new(map.features()), apart, norm, features, weights }
+    }
+
+    /// Map the rows of the strip from `first` into a tile; only the first `rows` of the strip count. Rows that do not
+    /// count become zero.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for a row with NaN or an infinity, if it is not to be left out.
+    pub(crate) fn apply(
+        &mut self,
+        path: Path,
+        strip: &Strip,
+        first: usize,
+        rows: usize,
+        missing: Missing,
+        tile: &mut [Line],
+    ) -> Result<()> {
+        let columns = self.map.columns();
+        let finite = path.weigh(columns, strip, first, self.norm, &mut self.features, &mut self.weights);
+        if !finite && missing == Missing::Error {
+            return Err(Error::NotFinite);
         }
-        if let [last] = rest {
-            *last = [constant; STRIP];
+        for lane in LANES.min(rows - first)..LANES {
+            self.leave_out(lane);
         }
-        let mut weights = *keep;
-        for (weight, &squares) in weights.iter_mut().zip(&squares) {
-            *weight *= quantise::weight(squares, bound);
+        let squares = self.quantise(path, tile);
+        // The sign bit of a difference is set if a row is above the bound.
+        let room = squares.iter().fold(0, |all, &squares| all | SQUARES.wrapping_sub(squares));
+        if room.leading_zeros() == 0 {
+            self.check(&squares, tile);
         }
-        weights
+        if let Some(y) = strip.tile(first).nth(columns.len()) {
+            let together = self.map.norm() == Norm::Weight;
+            let weight = if together { &self.weights.weight } else { &self.weights.keep };
+            path.target(self.map.target(), y, weight, targets_mut(tile, self.layout));
+        }
+        Ok(())
+    }
+
+    fn leave_out(&mut self, lane: usize) {
+        (self.weights.weight.0[lane], self.weights.keep.0[lane]) = (0.0, 0.0);
     }
 
     /// Write the integers of every row; their sums of squares are exact.
-    fn quantise(&self, path: Path, weight: &Rows, keep: &Rows, tiles: &mut [Line]) -> Rows {
-        let (constant, _) = self.map.parts();
-        let weight = weight.map(|weight| weight * ONE);
-        if constant == 0.0 || self.map.norm() == Norm::Weight {
-            return path.quantise(&self.features, &weight, self.layout, tiles);
-        }
-        // A constant that x is not scaled together with is the same in every row that counts.
-        let last = self.features.len() - 1;
-        let mut squares = path.quantise(&self.features[..last], &weight, self.layout, tiles);
-        let constant = truncate(constant * ONE);
-        for (tile, first) in tiles.chunks_exact_mut(self.layout.lines()).zip((0..STRIP).step_by(LANES)) {
-            for (lane, place) in feature_mut(tile, last).iter_mut().enumerate() {
-                let integer = constant * keep[first + lane] as i32;
-                squares[first + lane] += f64::from(integer) * f64::from(integer);
-                *place = integer as i16;
-            }
+    fn quantise(&self, path: Path, tile: &mut [Line]) -> [u32; LANES] {
+        let weight = &self.weights.weight;
+        let (Some(constant), [features @ .., _]) = (self.apart, &self.features[..]) else {
+            return path.quantise(&self.features, weight, tile);
+        };
+        // The same in every row that counts.
+        let mut squares = path.quantise(features, weight, tile);
+        for (lane, place) in feature_mut(tile, features.len()).iter_mut().enumerate() {
+            *place = constant * self.weights.keep.0[lane] as i16;
+            squares[lane] += i32::from(*place).pow(2) as u32;
         }
         squares
     }
 
-    #[inline(always)]
-    fn target(&self, values: &Rows, weight: &Rows, tiles: &mut [Line]) {
-        let description = self.map.target();
-        let inverse_unit = 1.0 / description.unit();
-        let mut integers = [0; STRIP];
-        for ((integer, &value), weight) in integers.iter_mut().zip(values).zip(weight) {
-            *integer = target(description.apply(value) * weight, inverse_unit);
-        }
-        let (lanes, _) = integers.as_chunks::<LANES>();
-        for (lanes, tile) in lanes.iter().zip(tiles.chunks_exact_mut(self.layout.lines())) {
-            let places = targets_mut(tile, self.layout);
-            for (lane, &integer) in lanes.iter().enumerate() {
-                places[target_lane(lane)] = integer;
+    /// Replace rows of a tile that are above the bound by zeros.
+    ///
+    /// # Privacy
+    /// The argument in [`super::quantise`] says that there are none; the sensitivities rest on the check, not on the
+    /// argument.
+    #[cold]
+    fn check(&mut self, squares: &[u32; LANES], tile: &mut [Line]) {
+        for (lane, &squares) in squares.iter().enumerate() {
+            if squares > SQUARES {
+                self.leave_out(lane);
+                erase(self.layout, lane, tile);
             }
         }
     }
 }
 
-/// Replace a row of a strip by zeros.
-///
-/// # Privacy
-/// Done to any row whose integers exceed the bound. The argument in [`super::quantise`] says that there is none; the
-/// sensitivities rest on the check, not on the argument.
-fn erase(layout: Layout, row: usize, tiles: &mut [Line]) {
-    if let Some(tile) = tiles.chunks_exact_mut(layout.lines()).nth(row / LANES) {
-        for index in 0..layout.features() {
-            feature_mut(tile, index)[row % LANES] = 0;
-        }
+/// Replace a row of a tile by zeros.
+fn erase(layout: Layout, lane: usize, tile: &mut [Line]) {
+    for index in 0..layout.features() {
+        feature_mut(tile, index)[lane] = 0;
     }
 }
 
@@ -124,12 +118,11 @@ mod tests {
     #[test]
     fn a_row_above_the_bound_would_be_erased() {
         let layout = Layout::new(2);
-        let mut tiles = vec![Line([7; 32]); 2 * layout.lines()];
-        erase(layout, 19, &mut tiles);
+        let mut tile = vec![Line([7; 32]); layout.lines()];
+        erase(layout, 3, &mut tile);
         for lane in 0..LANES {
-            assert_eq!([tiles[0].0[lane], tiles[0].0[LANES + lane]], [7, 7]);
             let expected = if lane == 3 { [0, 0] } else { [7, 7] };
-            assert_eq!([tiles[2].0[lane], tiles[2].0[LANES + lane]], expected);
+            assert_eq!([tile[0].0[lane], tile[0].0[LANES + lane]], expected);
         }
     }
 }

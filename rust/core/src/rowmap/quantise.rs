@@ -9,7 +9,7 @@
 //! matter beside a sum above one, and a sum below one needs no weight. The d products, d additions, one root, one
 //! division and one product have relative errors of at most 2^−53 each, and d ≤ 2^13.
 //!
-//! The argument is checked for every row all the same: the squares are summed as exact integers (doubles below 2^53),
+//! The argument is checked for every row all the same: the squares are summed as integers (of 32 bits, no further than 2^31),
 //! and a row above the bound would be replaced by zeros, which is a function of that row alone.
 
 use crate::kernel::cut;
@@ -18,11 +18,11 @@ use crate::panel::layout::BITS;
 /// 2^15.
 pub(crate) const ONE: f64 = (1u32 << BITS) as f64;
 /// The bound on Σq².
-pub const SQUARES: f64 = ONE * ONE;
+pub const SQUARES: u32 = 1 << (2 * BITS);
 /// Targets are cut to ±2^30 units.
 pub const LARGEST_TARGET: f64 = 1_073_741_824.0;
 /// Adding this rounds to an integer and leaves it in the low bits of the double.
-const SHIFT: f64 = 6_755_399_441_055_744.0;
+pub(crate) const SHIFT: f64 = 6_755_399_441_055_744.0;
 
 /// What to multiply a row by so that its norm is at most `bound`: at most one.
 #[inline(always)]

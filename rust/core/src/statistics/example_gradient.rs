@@ -80,7 +80,7 @@ impl ExampleGradient {
         waves(source.rows(), WAVE_VALUES / source.columns(), stop, |rows| {
             let room = || Room {
                 input: Input::new(),
-                vectors: vec![[0.0; STRIP]; theta.len()],
+                vectors: vec![Rows::ZERO; theta.len()],
                 sums: vec![0; theta.len()],
             };
             let work = |room: &mut Room, start: usize| {
@@ -157,16 +157,16 @@ fn add_strip(input: &Input, theta: &[f64], bound: f64, vectors: &mut [Rows], sum
     let (columns, target) = input.columns().split_at(input.columns().len() - 1);
     let mut residual = target[0];
     for (column, theta) in columns.iter().zip(theta) {
-        for (residual, x) in residual.iter_mut().zip(column) {
+        for (residual, x) in residual.iter_mut().zip(column.iter()) {
             *residual -= x * theta;
         }
     }
     if let Some(constant) = theta.get(columns.len()) {
-        for residual in &mut residual {
+        for residual in residual.iter_mut() {
             *residual -= constant;
         }
     }
-    for residual in &mut residual {
+    for residual in residual.iter_mut() {
         *residual = cut(*residual, LARGEST);
     }
     let mut squares = [0.0; STRIP];

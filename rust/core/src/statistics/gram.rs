@@ -2,8 +2,9 @@
 
 use super::blob::{Reader, Writer, add};
 use crate::error::{Error, Result};
-use crate::panel::batch::{Batch, wave_rows};
-use crate::panel::layout::MOST_FEATURES;
+use crate::kernel::first_pair;
+use crate::panel::batch::{Batch, Products, wave_rows};
+use crate::panel::layout::{Layout, MOST_FEATURES};
 use crate::rowmap::{Missing, RowMap};
 use crate::source::Source;
 use crate::threads::{Execution, Stop, waves};
@@ -28,6 +29,28 @@ impl std::fmt::Debug for Gram {
 
 fn triangle(features: usize) -> usize {
     features * (features + 1) / 2
+}
+
+/// Go through an upper triangle of `d` rows and the kernel's sums together.
+fn visit(upper: &mut [i128], d: usize, sums: &[[i64; 4]], mut each: impl FnMut(&mut i128, i64)) {
+    let layout = Layout::new(d);
+    let mut rest = upper;
+    for line in 0..layout.feature_lines() {
+        let (first, tail) = rest.split_at_mut(d - 2 * line);
+        let (second, tail) = tail.split_at_mut((d - 2 * line).saturating_sub(1));
+        rest = tail;
+        let pairs = &sums[first_pair(layout, line)..first_pair(layout, line + 1)];
+        for (entries, pair) in first.chunks_mut(2).zip(pairs) {
+            entries.iter_mut().zip(&pair[..2]).for_each(|(entry, &sum)| each(entry, sum));
+        }
+        // The second row begins one entry later.
+        if let ([entry, entries @ ..], [pair, pairs @ ..]) = (second, pairs) {
+            each(entry, pair[3]);
+            for (entries, pair) in entries.chunks_mut(2).zip(pairs) {
+                entries.iter_mut().zip(&pair[2..]).for_each(|(entry, &sum)| each(entry, sum));
+            }
+        }
+    }
 }
 
 impl Gram {
@@ -58,10 +81,26 @@ impl Gram {
     }
 
     /// Add the kernel's sums.
-    pub(crate) fn add(&mut self, sums: &[i64], stride: usize) -> Result<()> {
-        let d = self.features;
-        let rows = sums.chunks_exact(stride).take(d).enumerate();
-        add(&mut self.upper, rows.flat_map(|(i, row)| row[i..d].iter().map(|&sum| i128::from(sum))))
+    pub(crate) fn add(&mut self, sums: &[[i64; 4]]) -> Result<()> {
+        // Checked before anything changes.
+        let mut fits = true;
+        visit(&mut self.upper, self.features, sums, |entry, sum| {
+            fits &= entry.checked_add(sum.into()).is_some();
+        });
+        if !fits {
+            return Err(Error::TooManyRows);
+        }
+        visit(&mut self.upper, self.features, sums, |entry, sum| *entry += i128::from(sum));
+        Ok(())
+    }
+
+    /// Whether this is for rows of `map`.
+    pub(crate) fn check_map(&self, map: &RowMap) -> Result<()> {
+        if (self.key, self.features) == (map.key(), map.features()) {
+            Ok(())
+        } else {
+            Err(Error::Mismatch("row maps"))
+        }
     }
 
     /// Add the products of a batch's rows without keeping the rows.
@@ -77,11 +116,13 @@ impl Gram {
         execution: &Execution,
         stop: Stop<'_>,
     ) -> Result<()> {
+        self.check_map(map)?;
         map.check_columns(source.columns())?;
-        let mut added = Self::new(map);
+        let mut products = Products::new(map);
         let batch = Batch { map, source, missing, execution };
-        waves(source.rows(), wave_rows(map, true), stop, |rows| batch.fill(rows, None, Some(&mut added)))?;
-        self.merge(&added)
+        let wave = wave_rows(map, true, execution);
+        waves(source.rows(), wave, stop, |rows| batch.fill(rows, None, Some(&mut products)))?;
+        products.finish(self)
     }
 
     /// Add another part of the same sum.

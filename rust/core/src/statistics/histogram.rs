@@ -88,7 +88,7 @@ impl Bins {
             Self::Skip => {}
             Self::Powers { least, most } => {
                 let middle = most - least + 1;
-                for (place, value) in places.iter_mut().zip(values) {
+                for (place, value) in places.iter_mut().zip(values.iter()) {
                     // The exponent as the bits have it: exact, and small enough for subnormal numbers.
                     let high = (value.to_bits() >> 32) as u32;
                     let exponent = ((high >> 20) & 0x7ff) as i32 - 1023;
@@ -98,7 +98,7 @@ impl Bins {
             }
             Self::Equal { low, high, count } => {
                 let scale = count as f64 / (high - low);
-                for (place, value) in places.iter_mut().zip(values) {
+                for (place, value) in places.iter_mut().zip(values.iter()) {
                     *place = non_negative(((value - low) * scale).floor() + 1.0, (count + 1) as f64);
                 }
             }
@@ -114,7 +114,7 @@ impl Bins {
         let places = self.places(values);
         let (pairs, _) = places.as_chunks::<2>();
         if let Some(keep) = keep {
-            for (&place, &keep) in places.iter().zip(keep) {
+            for (&place, &keep) in places.iter().zip(keep.iter()) {
                 even[place as usize] += u32::from(keep != 0.0);
             }
         } else {
