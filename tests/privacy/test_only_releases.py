@@ -10,9 +10,18 @@ import numpy as np
 import pytest
 
 import dpfit.paper.tukey_em
-from dpfit import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, TukeyEM
+from dpfit import (
+    AdaSSP,
+    BoostedAdaSSP,
+    BoostedMean,
+    DPGradientDescent,
+    PrivateAdditiveRegression,
+    PrivateLinearRegression,
+    TukeyEM,
+)
 from dpfit.exceptions import DpfitError
 from dpfit.release import Publisher
+from dpfit.schema import Binary, Numeric, Schema
 
 from .transcript import fitted, replayed
 
@@ -25,6 +34,18 @@ ESTIMATORS = [
     DPGradientDescent(n_rounds=4),
     DPGradientDescent(n_rounds=4, fit_intercept=True, learning_rate="1/sqrt(t)"),
     BoostedMean(n_rounds=4),
+]
+PUBLIC = Schema({0: Numeric(-2, 2), 1: Binary()}, target=Numeric(-9, 9))
+# At this budget a table of 50 rows has slopes; by default it has a mean only.
+MODELS = [
+    cls(**options)
+    for cls in (PrivateLinearRegression, PrivateAdditiveRegression)
+    for options in (
+        {},
+        {"mu": 5.0, "missing": "drop"},
+        {"mu": 1000.0},
+        {"mu": 5.0, "schema": PUBLIC},
+    )
 ]
 
 
@@ -40,7 +61,7 @@ def other_tables(rows):
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *MODELS], ids=str)
 def test_a_model_depends_on_its_table_only_through_releases(estimator, relation):
     rng = np.random.default_rng(1)
     estimator.set_params(neighbors=relation)
@@ -52,6 +73,21 @@ def test_a_model_depends_on_its_table_only_through_releases(estimator, relation)
             with replayed(transcript):
                 estimator.fit(*table)
             assert pickle.dumps(estimator) == model
+
+
+@pytest.mark.parametrize("estimator", MODELS[1::4], ids=str)
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_how_many_rows_were_dropped_does_not_show(estimator, relation):
+    """Replacing a row may make it one that is dropped, so what is left is not public."""
+    rng = np.random.default_rng(1)
+    estimator.set_params(neighbors=relation)
+    X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
+    transcript = fitted(estimator, X, y)
+    model = pickle.dumps(estimator)
+    X[7, 1] = np.nan
+    with replayed(transcript):
+        estimator.fit(X, y)
+    assert pickle.dumps(estimator) == model
 
 
 def test_a_leak_would_be_seen():
@@ -102,14 +138,30 @@ WILD = [
 ]
 
 
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, TukeyEM(n_models=3)], ids=str)
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *MODELS, TukeyEM(n_models=3)], ids=str)
 @pytest.mark.parametrize("X", WILD, ids=range(len(WILD)))
 @pytest.mark.parametrize("y", [1.7e308, -5e-324, 0.0])
 def test_no_finite_table_raises_or_warns(estimator, X, y):
     """An exception is an output, too, and would have to be paid for. Warnings are errors here."""
     model = estimator.fit(X, np.full(len(X), y))
-    numbers = model.mean_ if isinstance(model, BoostedMean) else [*model.coef_, model.intercept_]
-    assert np.isfinite(numbers).all()
+    if isinstance(model, BoostedMean):
+        assert np.isfinite(model.mean_)
+    else:
+        assert np.isfinite([*getattr(model, "coef_", ()), model.intercept_]).all()
+    assert np.isfinite(model.predict(np.ones((1, 2)))).all()
+    if estimator in MODELS:
+        rows = np.array([[-1e308, 1e308], [0.0, 5e-324]])
+        assert np.isfinite(model.predict(rows)).all()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [*ESTIMATORS[::3], BoostedMean(n_rounds=4), *MODELS[::4], TukeyEM(n_models=3)],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_no_finite_target_raises_or_warns(estimator):
+    """In whose sum infinities of both signs meet."""
+    model = estimator.fit(np.ones((16, 2)), np.tile([1.7e308, -1.7e308], 8))
     assert np.isfinite(model.predict(np.ones((1, 2)))).all()
 
 
@@ -131,7 +183,7 @@ MISSHAPEN = {
 @pytest.mark.parametrize("kind", MISSHAPEN)
 @pytest.mark.parametrize(
     "estimator",
-    [BoostedAdaSSP(), AdaSSP(), DPGradientDescent(), TukeyEM(), BoostedMean()],
+    [BoostedAdaSSP(), AdaSSP(), DPGradientDescent(), TukeyEM(), BoostedMean(), *MODELS[::4]],
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_messages_hold_no_value_of_the_table(estimator, kind):

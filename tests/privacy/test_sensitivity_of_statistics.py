@@ -13,47 +13,14 @@ import pytest
 
 import dpfit.release
 from dpfit import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, _native
-from dpfit.exceptions import ParameterError
 from dpfit.release import Publisher
 
-from .neighbours import ROWS, ordinary, target, thetas, with_row
-from .transcript import GRAM, fitted, isometric, replayed
+from .exact import BINS, case, integer_statistics, squares
+from .neighbours import ROWS, ordinary, target, with_row
+from .transcript import GRAM, features_histogram, fitted, isometric, replayed
 
 CASES = 500
 GRAM_ONE, EXAMPLE_ONE = 2**30, 2**24
-BINS = [_native.Bins.powers(-30, 30), _native.Bins.equal(-1.0, 1.0, 8)]
-
-
-def integer_statistics(X, y, row_map, theta, tau, example):
-    """Return every statistic as Python's integers."""
-    rows, gram = _native.Rows(row_map), _native.Gram(row_map)
-    rows.extend(X, y, gram, n_jobs=1)
-    width = X.shape[1]
-    counts = _native.Histogram([BINS[i % 2] for i in range(width + 1)])
-    counts.extend(X, y, n_jobs=1)
-    part = theta[: width + example["constant"]]
-    examples = _native.ExampleGradient.of(X, y, part, example["bound"], n_jobs=1)
-    return {
-        "gram": gram.insecure_exact(),
-        "eigenvalue": [gram.insecure_smallest_eigenvalue()],
-        "gradient": rows.gradient(theta[: row_map.features], tau, n_jobs=1).insecure_exact(),
-        "examples": examples.insecure_exact(),
-        "energy": [rows.energy(theta[: row_map.features], tau, n_jobs=1).insecure_exact()],
-        "histogram": counts.insecure_exact(),
-    }
-
-
-def squares(first, second, features):
-    """Return the squared distance of every statistic; X'X in the Frobenius norm."""
-    found = {}
-    for name, values in first.items():
-        weights = [1] * len(values)
-        if name == "gram":
-            places = zip(*np.triu_indices(features), strict=True)
-            weights = [1 if i == j else 2 for i, j in places]
-        moved = zip(weights, values, second[name], strict=True)
-        found[name] = sum(weight * (a - b) ** 2 for weight, a, b in moved)
-    return found
 
 
 def claims(relation, features, columns, tau):
@@ -78,37 +45,6 @@ def within(first, second, relation, features, columns, tau):
     return {name: float(moved[name] / Fraction(allowed[name])) for name in moved}, all(
         moved[name] <= allowed[name] for name in moved
     )
-
-
-def case(rng, kind):
-    """Draw a table, two rows that may be added to it, and everything public."""
-    columns = int(rng.integers(1, 5))
-    bound = float(10.0 ** rng.choice([0.0, 0.0, rng.uniform(-6, 6), 40.0]))
-    intercept = None if rng.random() < 0.5 else 0.5
-    tau = int(rng.choice([1, 2**18, 2**20, rng.integers(1, 2**20)]))
-    size = float(10.0 ** rng.choice([0.0, rng.uniform(-6, 6)]))
-    row_map = _native.RowMap(
-        [(0.0, 1.0, [(-math.inf, math.inf, 1.0 / bound)])] * columns,
-        unit=size / tau,
-        norm=str(rng.choice(["clip", "clip", "weight"])),
-        intercept=intercept,
-    )
-    base = np.empty((0, columns))
-    theta = rng.normal(size=columns)
-    for _ in range(rng.integers(0, 6)):
-        make = ROWS[rng.integers(len(ROWS))]
-        base = np.vstack([base, make(rng, base, theta, bound)])
-    theta = thetas(rng, base, columns + 1)
-    row = kind(rng, base, theta[:columns], bound)
-    # The other row: opposite, or of any kind.
-    other = (
-        -row
-        if rng.random() < 0.4
-        else ROWS[rng.integers(len(ROWS))](rng, base, theta[:columns], bound)
-    )
-    targets = [target(rng, part, theta[:columns], size) for part in (*base, row, other)]
-    example = {"bound": size, "constant": intercept is not None}
-    return base, np.array(targets), (row, other), row_map, theta, tau, example
 
 
 def pairs(rng, kind):
@@ -178,33 +114,45 @@ def test_noise_is_drawn_for_these_sensitivities(relation, monkeypatch):
     publisher.energy(rows.energy(np.zeros(3), 1000), 1000, 0.7, 2.0**-12)
     counts = _native.Histogram([BINS[0]] * 4)
     counts.extend(X, y)
-    publisher.histogram(counts, 0.7)
+    publisher.histograms(counts, [len(BINS[0])] * 4, (0.7, 0.7))
     publisher.count(7, 0.7)
     allowed = claims(relation, 3, 3, 1000)
-    names = ("gram", "eigenvalue", "gradient", "examples", "energy", "histogram")
+    # Three features and the target, which has noise of its own.
+    allowed["features"], allowed["target"] = (
+        allowed["histogram"] * 3 // 4,
+        allowed["histogram"] // 4,
+    )
+    names = ("gram", "eigenvalue", "gradient", "examples", "energy", "features", "target")
     for name, value in zip(names, asked, strict=False):
         square = Fraction(value) ** 2
         assert allowed[name] <= square <= allowed[name] * (1 + Fraction(1, 2**50))
-    assert asked[6:] == [1.0]
+    assert asked[7:] == [1.0]
 
 
+@pytest.mark.parametrize("unit", [1, 3])
 @pytest.mark.parametrize(("relation", "rows"), [("add_remove", 1), ("replace", 2)])
-def test_histograms_are_released_for_the_columns_that_are_counted(relation, rows):
-    for counted in range(1, 12):
-        counts = _native.Histogram([BINS[1]] * counted + [None] * 3)
-        publisher = Publisher(_native.Entropy(), relation)
-        noisy, sigma = publisher.histogram(counts, 0.5)
-        assert noisy.shape == (10 * counted,)
-        (event,) = publisher.events
-        square = Fraction(event.sensitivity) ** 2
-        assert rows * counted <= square <= rows * counted * (1 + Fraction(1, 2**51))
-        assert sigma == event.sigma == 2.0 * event.sensitivity
-        words = "histogram of 1 column" if counted == 1 else f"histograms of {counted} columns"
-        assert event.statistic == words
-    publisher = Publisher(_native.Entropy(), relation)
-    with pytest.raises(ParameterError):
-        publisher.histogram(_native.Histogram([None, None]), 0.5)
-    assert publisher.events == ()
+def test_histograms_are_released_for_the_columns_that_are_counted(relation, rows, unit):
+    for counted in range(12):
+        for last in ([BINS[1]], [None]) if counted else ([BINS[1]],):
+            bins = [BINS[1]] * counted + [None] * 2 + last
+            lengths = [0 if part is None else 10 for part in bins]
+            publisher = Publisher(_native.Entropy(), relation, rows_per_unit=unit)
+            parts, sigmas = publisher.histograms(_native.Histogram(bins), lengths, (0.5, 0.25))
+            assert [0 if part is None else part.size for part in parts] == lengths
+            assert sigmas == publisher.histogram_sigmas([n > 0 for n in lengths], (0.5, 0.25))
+            # One event for the features together, one for the target; none for what is not made.
+            expected = [(features_histogram(counted), counted, 2.0)] if counted else []
+            expected += [("histogram of the target", 1, 4.0)] if last[0] else []
+            for event, (name, columns, factor) in zip(publisher.events, expected, strict=True):
+                assert event.statistic == name
+                allowed = rows * columns * unit**2
+                square = Fraction(event.sensitivity) ** 2
+                assert allowed <= square <= allowed * (1 + Fraction(1, 2**51))
+                assert event.sigma == factor * event.sensitivity
+            if counted:
+                assert set(sigmas[:counted]) == {publisher.events[0].sigma}
+            if last[0]:
+                assert sigmas[-1] == publisher.events[-1].sigma
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])

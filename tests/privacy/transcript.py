@@ -7,6 +7,7 @@ can be compared round by round, and what the model is then may not differ at all
 """
 
 import contextlib
+import copy
 import math
 from dataclasses import dataclass
 
@@ -18,10 +19,15 @@ from dpfit.release import Publisher
 
 GRAM, EIGENVALUE = "X'X", "smallest eigenvalue of X'X"
 GRADIENT, EXAMPLES, COUNT = "X'g", "sum of clipped gradients", "number of rows"
-ENERGY, HISTOGRAM = "sum of squared residuals", "histograms of 3 columns"
+ENERGY, TARGET = "sum of squared residuals", "histogram of the target"
 
-FALSE_ALARMS = 1e-8
-"""Of one check. There are fewer than a hundred in tests/privacy: less than 1e-6 a run."""
+FALSE_ALARMS = 2e-9
+"""Of one check. There are fewer than 300 in tests/privacy: less than 1e-6 a run."""
+
+
+def features_histogram(count):
+    """Return the name of the histograms of so many features."""
+    return "histogram of a feature" if count == 1 else f"histograms of {count} features"
 
 
 @dataclass(frozen=True)
@@ -52,44 +58,64 @@ def integers(values, unit):
     return np.array([float(value) for value in values]) * unit
 
 
-# For every method of the publisher: the statistic's name; its exact value, in units that are
-# worked out here and not asked of the publisher; the numbers in the answer.
+def one(statistic, exact, numbers):
+    """Return how the only release of a method is told: name, exact numbers, noisy ones."""
+
+    def parts(arguments, answer):
+        return [(statistic, exact(*arguments), np.array(numbers(answer), dtype=np.float64))]
+
+    return parts
+
+
+def histogram_parts(arguments, answer):
+    """Tell the features' counts from the target's, which has noise of its own."""
+    histogram, lengths, _ = arguments
+    exact = integers(histogram.insecure_exact(), 1.0)
+    noisy = np.concatenate([part for part in answer[0] if part is not None])
+    end = len(exact) - lengths[-1]
+    counted = sum(length > 0 for length in lengths[:-1])
+    found = []
+    if counted:
+        found.append((features_histogram(counted), exact[:end], noisy[:end]))
+    if lengths[-1]:
+        found.append((TARGET, exact[end:], noisy[end:]))
+    return found
+
+
+# For every method of the publisher: what it releases, as (name, exact, noisy). Exact values are in
+# units that are worked out here and not asked of the publisher.
 METHODS = {
-    "gram": (
+    "gram": one(
         GRAM,
         lambda gram, mu, bound: integers(gram.insecure_exact(), bound**2 * 2.0**-30),
         lambda answer: upper(answer[0]),
     ),
-    "smallest_eigenvalue": (
+    "smallest_eigenvalue": one(
         EIGENVALUE,
         lambda gram, mu, bound: integers(
             [gram.insecure_smallest_eigenvalue()], bound**2 * 2.0**-30
         ),
-        lambda answer: np.array([answer[0]]),
+        lambda answer: [answer[0]],
     ),
-    "gradient": (
+    "gradient": one(
         GRADIENT,
         lambda gradient, tau, mu, bound, unit: integers(
             gradient.insecure_exact(), bound * 2.0**-15 * unit
         ),
-        np.asarray,
+        lambda answer: answer[0],
     ),
-    "example_gradient": (
+    "example_gradient": one(
         EXAMPLES,
         lambda gradient, mu, bound: integers(gradient.insecure_exact(), bound * 2.0**-24),
-        np.asarray,
+        lambda answer: answer,
     ),
-    "energy": (
+    "energy": one(
         ENERGY,
         lambda energy, tau, mu, unit: integers([energy.insecure_exact()], unit**2),
-        lambda answer: np.array([answer[0]]),
+        lambda answer: [answer[0]],
     ),
-    "histogram": (
-        HISTOGRAM,
-        lambda histogram, mu: integers(histogram.insecure_exact(), 1.0),
-        lambda answer: np.asarray(answer[0]),
-    ),
-    "count": (COUNT, lambda rows, mu: np.array([float(rows)]), lambda answer: np.array([answer])),
+    "histograms": histogram_parts,
+    "count": one(COUNT, lambda rows, mu: np.array([float(rows)]), lambda answer: [answer]),
 }
 
 
@@ -107,12 +133,10 @@ def caught():
     found = []
 
     def wrapped(name, method):
-        statistic, exact, numbers = METHODS[name]
-
         def release(self, *arguments):
             answer = method(self, *arguments)
-            before = exact(*arguments)
-            found.append(Released(statistic, before, numbers(answer).copy(), answer))
+            parts = METHODS[name](arguments, answer)
+            found.extend(Released(*part, answer) for part in parts)
             return answer
 
         return release
@@ -127,16 +151,13 @@ def replayed(transcript):
     found = []
 
     def wrapped(name, method):
-        statistic, exact, _ = METHODS[name]
-
         def release(self, *arguments):
             method(self, *arguments)  # for its event
-            earlier = transcript[len(found)]
-            assert earlier.statistic == statistic
-            found.append(
-                Released(statistic, exact(*arguments), earlier.noisy, answer=earlier.answer)
-            )
-            return earlier.answer
+            answer = copy.deepcopy(transcript[len(found)].answer)
+            for statistic, exact, noisy in METHODS[name](arguments, answer):
+                assert transcript[len(found)].statistic == statistic
+                found.append(Released(statistic, exact, noisy, answer))
+            return answer
 
         return release
 
@@ -145,11 +166,16 @@ def replayed(transcript):
     assert len(found) == len(transcript)
 
 
-def fitted(estimator, X, y):
+def fitted(estimator, X, y, **options):
     """Fit and return what was let out."""
     with caught() as found:
-        estimator.fit(X, y)
+        estimator.fit(X, y, **options)
     return found
+
+
+def claims(record):
+    """Return the event of every release, in the order of the releases."""
+    return [event for event in record.events for _ in range(event.count)]
 
 
 def sigmas(record):
@@ -164,9 +190,9 @@ def sigmas(record):
 def variance_is(noise, sigma, grid=0.0):
     """Whether noise has the variance it should have: neither less nor more.
 
-    Noise is normal, so the sum of its squares is χ² exactly; one sample in 1e8 that is right is
-    called wrong. Rounding to a grid adds grid²/12, to far more digits than matter
-    where sigma is a few steps or more.
+    Noise is normal, so the sum of its squares is χ² exactly; of the samples that are right, a
+    share of `FALSE_ALARMS` is called wrong. Rounding to a grid adds grid²/12, to far more digits
+    than matter where sigma is a few steps or more.
     """
     noise = np.ravel(noise)
     variance = sigma**2 + grid**2 / 12.0
@@ -186,7 +212,7 @@ def largest_correlation_is_chance(columns):
     """Whether no two columns of normal numbers go together.
 
     A correlation of independent normals gives Student's t exactly; all pairs share one false
-    alarm in 1e8.
+    alarm.
     """
     count, width = columns.shape
     pairs = width * (width - 1) // 2

@@ -1,0 +1,187 @@
+"""The estimators without tuning as scikit-learn sees them: its own checks, copies, files, names."""
+
+import io
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dpfit import (
+    Binary,
+    Numeric,
+    ParameterError,
+    PrivateAdditiveRegression,
+    PrivateLinearRegression,
+    Schema,
+)
+
+from .tables import every, seeded, state, uniform
+
+pytestmark = pytest.mark.filterwarnings("ignore::dpfit.InsecureSeedWarning")
+
+
+# With a mean only, as 200 rows have by default, and with slopes.
+CHECKED = [
+    PrivateLinearRegression(),
+    PrivateLinearRegression(mu=30.0),
+    PrivateLinearRegression(mu=30.0, missing="drop"),
+    PrivateAdditiveRegression(),
+    PrivateAdditiveRegression(mu=30.0, knots=1),
+    PrivateAdditiveRegression(mu=30.0, knots=1, missing="drop"),
+]
+
+
+@parametrize_with_checks(CHECKED)
+def test_checks(estimator, check):
+    check(estimator)
+
+
+OPTIONS = {
+    "epsilon": 3.0,
+    "delta": 1e-7,
+    "mu": None,
+    "schema": Schema({0: Binary(), 2: Numeric(0, 3)}, target=Numeric(-9, 9)),
+    "neighbors": "replace",
+    "max_rows": None,
+    "missing": "drop",
+    "n_jobs": 1,
+    "verbose": False,
+    "random_state": 5,
+}
+
+
+@every
+def test_a_clone_has_the_same_parameters_and_nothing_else(cls):
+    options = dict(OPTIONS, knots=4) if cls is PrivateAdditiveRegression else OPTIONS
+    model = cls(**options)
+    assert model.get_params() == options
+    model.fit(*uniform(500))
+    copied = clone(model)
+    assert copied.get_params() == options
+    assert set(vars(copied)) == set(options)
+    assert state(copied.fit(*uniform(500))) == state(model)
+    with pytest.raises(NotFittedError):
+        clone(model).predict(np.ones((1, 3)))
+
+
+@every
+@pytest.mark.parametrize("rows", [20, 3000])
+def test_files_keep_a_model_to_the_bit(cls, rows):
+    X, y = uniform(rows)
+    model = seeded(cls, X, y, epsilon=5.0)
+    stream = io.BytesIO()
+    joblib.dump(model, stream)
+    stream.seek(0)
+    for copied in (pickle.loads(pickle.dumps(model)), joblib.load(stream)):
+        assert state(copied) == state(model)
+        np.testing.assert_array_equal(copied.predict(X), model.predict(X))
+        assert copied.privacy_ == model.privacy_
+        if cls is PrivateLinearRegression:
+            np.testing.assert_array_equal(copied.coef_interval(), model.coef_interval())
+        else:
+            np.testing.assert_array_equal(copied.curve(0), model.curve(0))
+
+
+@every
+def test_a_fitted_model_has_nothing_of_the_size_of_the_table(cls):
+    X, y = uniform(40_000)
+    assert len(pickle.dumps(seeded(cls, X, y))) < 80_000 < y.nbytes
+
+
+@every
+def test_names_of_columns_are_kept_and_checked(cls):
+    X, y = uniform()
+    frame = pd.DataFrame(X, columns=["age", "pay", "rent"])
+    model = seeded(cls, frame, y)
+    assert model.feature_names_in_.tolist() == ["age", "pay", "rent"]
+    assert model.n_features_in_ == 3
+    with pytest.raises(ParameterError, match="feature names"):
+        model.predict(frame[["pay", "age", "rent"]])
+    unnamed = seeded(cls, X, y)
+    assert not hasattr(unnamed, "feature_names_in_")
+    assert model.intercept_ == unnamed.intercept_
+    np.testing.assert_array_equal(model.feature_range_, unnamed.feature_range_)
+    np.testing.assert_allclose(model.predict(frame), unnamed.predict(X), rtol=1e-12)
+    with pytest.raises(ParameterError, match="features, but"):
+        unnamed.predict(np.ones((1, 2)))
+
+
+def test_a_curve_is_found_by_name_and_by_position():
+    X, y = uniform()
+    model = seeded(PrivateAdditiveRegression, pd.DataFrame(X, columns=["age", "pay", "rent"]), y)
+    for place, name in enumerate(["age", "pay", "rent"]):
+        np.testing.assert_array_equal(model.curve(name), model.curve(place))
+    for wrong in ("height", 3, -1, 0.5, None):
+        with pytest.raises(ParameterError, match="no feature"):
+            model.curve(wrong)
+    unnamed = seeded(PrivateAdditiveRegression, X, y)
+    np.testing.assert_array_equal(unnamed.curve("x1"), unnamed.curve(1))
+    # What is returned is a copy.
+    unnamed.curve(1)[1][:] = 0.0
+    assert unnamed.curve(1)[1].any()
+
+
+@every
+def test_pipelines_and_cross_validation(cls):
+    X, y = uniform(2000)
+    pipeline = make_pipeline(FunctionTransformer(), cls(epsilon=20.0, random_state=0, n_jobs=1))
+    assert cross_val_score(pipeline, X, y, cv=3).min() > 0.8
+
+
+WRONG = {
+    "epsilon": [0.0, -1.0, "1", 1001.0, float("nan")],
+    "delta": [0.0, 0.6, -1e-6],
+    "mu": [0.0, -1.0, "1", 2e12, True],
+    "schema": [{}, {0: Binary()}, "age", 3],
+    "neighbors": ["substitute", None],
+    "missing": ["keep", None, True],
+    "n_jobs": [0, 1.5, -1],
+    "verbose": [1, "yes", None],
+    "random_state": [-1, 0.5, "seed"],
+    "knots": [0, -1, 65, 2.5, True],
+    "max_rows": [0, -1, 1.5, True, "2"],
+}
+
+
+@every
+@pytest.mark.parametrize("name", WRONG)
+def test_parameters_are_checked_in_fit(cls, name):
+    if name == "knots" and cls is PrivateLinearRegression:
+        pytest.skip("a line has none")
+    X, y = uniform(60)
+    unit = np.arange(60) if name == "max_rows" else None
+    for value in WRONG[name]:
+        model = cls(**{name: value})
+        with pytest.raises(ParameterError):
+            model.fit(X, y, unit=unit)
+        assert set(vars(model)) == set(model.get_params())
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+
+
+@every
+def test_epsilon_and_mu_exclude_each_other(cls):
+    with pytest.raises(ParameterError, match="not both"):
+        cls(epsilon=1.0, mu=1.0).fit(*uniform(60))
+
+
+@every
+def test_a_fit_that_fails_leaves_the_model_as_it_was(cls):
+    X, y = uniform(500)
+    model = seeded(cls, X, y)
+    before = state(model)
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X, y)
+    assert state(model) == before
+    with pytest.raises(ParameterError):
+        model.set_params(neighbors="none").fit(*uniform(500))
+    assert state(model) == before

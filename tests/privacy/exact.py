@@ -1,0 +1,74 @@
+"""Exact statistics of small tables that were made to move them far."""
+
+import math
+
+import numpy as np
+
+from dpfit import _native
+
+from .neighbours import ROWS, target, thetas
+
+BINS = [_native.Bins.powers(-30, 30), _native.Bins.equal(-1.0, 1.0, 8)]
+
+
+def integer_statistics(X, y, row_map, theta, tau, example):
+    """Return every statistic as Python's integers."""
+    rows, gram = _native.Rows(row_map), _native.Gram(row_map)
+    rows.extend(X, y, gram, n_jobs=1)
+    width = X.shape[1]
+    counts = _native.Histogram([BINS[i % 2] for i in range(width + 1)])
+    counts.extend(X, y, n_jobs=1)
+    part = theta[: width + example["constant"]]
+    examples = _native.ExampleGradient.of(X, y, part, example["bound"], n_jobs=1)
+    return {
+        "gram": gram.insecure_exact(),
+        "eigenvalue": [gram.insecure_smallest_eigenvalue()],
+        "gradient": rows.gradient(theta[: row_map.features], tau, n_jobs=1).insecure_exact(),
+        "examples": examples.insecure_exact(),
+        "energy": [rows.energy(theta[: row_map.features], tau, n_jobs=1).insecure_exact()],
+        "histogram": counts.insecure_exact(),
+    }
+
+
+def squares(first, second, features):
+    """Return the squared distance of every statistic; X'X in the Frobenius norm."""
+    found = {}
+    for name, values in first.items():
+        weights = [1] * len(values)
+        if name == "gram":
+            places = zip(*np.triu_indices(features), strict=True)
+            weights = [1 if i == j else 2 for i, j in places]
+        moved = zip(weights, values, second[name], strict=True)
+        found[name] = sum(weight * (a - b) ** 2 for weight, a, b in moved)
+    return found
+
+
+def case(rng, kind):
+    """Draw a table, two rows that may be added to it, and everything public."""
+    columns = int(rng.integers(1, 5))
+    bound = float(10.0 ** rng.choice([0.0, 0.0, rng.uniform(-6, 6), 40.0]))
+    intercept = None if rng.random() < 0.5 else 0.5
+    tau = int(rng.choice([1, 2**18, 2**20, rng.integers(1, 2**20)]))
+    size = float(10.0 ** rng.choice([0.0, rng.uniform(-6, 6)]))
+    row_map = _native.RowMap(
+        [(0.0, 1.0, [(-math.inf, math.inf, 1.0 / bound)])] * columns,
+        unit=size / tau,
+        norm=str(rng.choice(["clip", "clip", "weight"])),
+        intercept=intercept,
+    )
+    base = np.empty((0, columns))
+    theta = rng.normal(size=columns)
+    for _ in range(rng.integers(0, 6)):
+        make = ROWS[rng.integers(len(ROWS))]
+        base = np.vstack([base, make(rng, base, theta, bound)])
+    theta = thetas(rng, base, columns + 1)
+    row = kind(rng, base, theta[:columns], bound)
+    # The other row: opposite, or of any kind.
+    other = (
+        -row
+        if rng.random() < 0.4
+        else ROWS[rng.integers(len(ROWS))](rng, base, theta[:columns], bound)
+    )
+    targets = [target(rng, part, theta[:columns], size) for part in (*base, row, other)]
+    example = {"bound": size, "constant": intercept is not None}
+    return base, np.array(targets), (row, other), row_map, theta, tau, example

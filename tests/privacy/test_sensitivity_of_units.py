@@ -1,0 +1,195 @@
+"""All rows of one unit appear, go or change: how far what is released moves.
+
+3,200 neighbouring pairs of small tables, compared in integers with what the publisher records;
+and pairs of fits, compared release by release under the same transcript.
+"""
+
+import functools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpfit import PrivateAdditiveRegression, PrivateLinearRegression, _native
+from dpfit.release import Publisher
+from dpfit.schema import Numeric, Schema
+
+from .exact import BINS, case, integer_statistics, squares
+from .neighbours import ROWS, target
+from .transcript import GRAM, claims, features_histogram, fitted, isometric, replayed
+
+CASES = 80
+MU = 0.7
+NAMES = {
+    "X'X": "gram",
+    "smallest eigenvalue of X'X": "eigenvalue",
+    "X'g": "gradient",
+    "sum of clipped gradients": "examples",
+    "sum of squared residuals": "energy",
+    "number of rows": "count",
+    "histogram of the target": "target",
+}
+
+
+def statistics(X, y, public):
+    """Return every statistic that a publisher can release, as integers."""
+    found = integer_statistics(X, y, *public)
+    end = len(BINS[X.shape[1] % 2])
+    counts = found.pop("histogram")
+    return {**found, "features": counts[:-end], "target": counts[-end:], "count": [len(y)]}
+
+
+def recorded(X, y, public, relation, rows_per_unit):
+    """Return the events of every release, in the units of the integers."""
+    row_map, theta, tau, example = public
+    width = X.shape[1]
+    rows, gram = _native.Rows(row_map), _native.Gram(row_map)
+    rows.extend(X, y, gram, n_jobs=1)
+    counts = _native.Histogram([BINS[i % 2] for i in range(width + 1)])
+    counts.extend(X, y, n_jobs=1)
+    part = theta[: width + example["constant"]]
+    examples = _native.ExampleGradient.of(X, y, part, example["bound"], n_jobs=1)
+    theta = theta[: row_map.features]
+    publisher = Publisher(_native.Entropy(), relation, n_jobs=1, rows_per_unit=rows_per_unit)
+    publisher.gram(gram, MU, 2.0**15)
+    publisher.smallest_eigenvalue(gram, MU, 2.0**15)
+    publisher.gradient(rows.gradient(theta, tau, n_jobs=1), tau, MU, 2.0**15, 1.0)
+    publisher.example_gradient(examples, MU, 2.0**24)
+    publisher.energy(rows.energy(theta, tau, n_jobs=1), tau, MU, 1.0)
+    publisher.histograms(counts, [len(BINS[i % 2]) for i in range(width + 1)], (MU, MU))
+    publisher.count(len(y), MU)
+    names = {**NAMES, features_histogram(width): "features"}
+    return {names[event.statistic]: event for event in publisher.events}
+
+
+def unit_rows(rng, kind, count, base, theta, bound, tau):
+    """Draw rows of a unit: one row as often as may be, or rows of any kind."""
+    if rng.random() < 0.5:
+        row = kind(rng, base, theta, bound)
+        return np.repeat(row[None, :], count, axis=0), np.repeat(
+            target(rng, row, theta, tau), count
+        )
+    rows = [ROWS[rng.integers(len(ROWS))](rng, base, theta, bound) for _ in range(count)]
+    return np.array(rows), np.array([target(rng, row, theta, tau) for row in rows])
+
+
+def pairs(rng, kind):
+    """Yield (relation, table, table, rows of a unit, public numbers)."""
+    base, targets, (row, other), *public = case(rng, kind)
+    y, most = targets[:-2], int(rng.integers(1, 5))
+    theta, size = public[1][: base.shape[1]], public[3]["bound"]
+    few = int(rng.integers(1, most + 1))
+
+    def joined(rows, values):
+        order = rng.permutation(len(y) + len(values))
+        return np.vstack([base, rows])[order], np.append(y, values)[order]
+
+    many = np.repeat(row[None, :], most, axis=0), np.full(most, targets[-2])
+    changed = np.repeat(other[None, :], most, axis=0), np.full(most, targets[-1])
+    some = unit_rows(rng, kind, few, base, theta, 1.0, size)
+    yield "add_remove", (base, y), joined(*many), most, public
+    yield "add_remove", (base, y), joined(*some), most, public
+    yield "replace", joined(*many), joined(*changed), most, public
+    # Changed for a unit with fewer rows.
+    yield "replace", joined(*many), joined(*some), most, public
+
+
+@pytest.mark.parametrize("kind", ROWS, ids=lambda kind: kind.__name__)
+def test_a_unit_moves_no_statistic_further_than_its_event_says(kind):
+    for seed in range(CASES):
+        rng = np.random.default_rng([ROWS.index(kind), seed, 1])
+        for relation, first, second, most, public in pairs(rng, kind):
+            events = recorded(*second, public, relation, most)
+            a, b = statistics(*first, public), statistics(*second, public)
+            assert a.keys() == b.keys() == events.keys()
+            for name, moved in squares(a, b, public[0].features).items():
+                event = events[name]
+                said = Fraction(event.sensitivity) ** 2
+                assert moved <= said, (seed, relation, name, most)
+                # And the noise is enough for what is said.
+                assert (Fraction(event.sigma) * Fraction(event.mu)) ** 2 >= said
+                assert event.mu == MU
+
+
+def test_what_events_say_is_attained():
+    most_seen = {}
+    for kind in ROWS:
+        for seed in range(30):
+            rng = np.random.default_rng([ROWS.index(kind), seed, 1])
+            for relation, first, second, most, public in pairs(rng, kind):
+                if most < 2:
+                    continue
+                events = recorded(*second, public, relation, most)
+                a, b = statistics(*first, public), statistics(*second, public)
+                for name, moved in squares(a, b, public[0].features).items():
+                    share = math.sqrt(moved / Fraction(events[name].sensitivity) ** 2)
+                    key = relation, name
+                    most_seen[key] = max(most_seen.get(key, 0.0), share)
+    # How many rows there are changes by fewer than a unit has when it is replaced.
+    assert most_seen.pop(("replace", "count")) >= 0.5
+    assert len(most_seen) == 15
+    assert min(most_seen.values()) > 0.97, most_seen
+
+
+PUBLIC = Schema({0: Numeric(-1, 1), 2: Numeric(0, 2)}, target=Numeric(-3, 3))
+MODELS = {
+    "linear": functools.partial(PrivateLinearRegression, mu=3.0),
+    "additive": functools.partial(PrivateAdditiveRegression, mu=3.0, knots=2),
+    "few rows": functools.partial(PrivateLinearRegression, mu=0.5),
+    "public": functools.partial(PrivateLinearRegression, mu=3.0, schema=PUBLIC),
+}
+
+
+def neighbouring(rng, relation, most):
+    """Draw a table with a unit and one without it, or with other rows of it; each with owners."""
+    count = int(rng.integers(60, 90))
+    X, y = rng.normal(size=(count, 3)), rng.normal(size=count)
+    owners = np.arange(count) // most
+
+    def joined(few):
+        row = ROWS[rng.integers(len(ROWS))](rng, X, np.ones(3), 1.0)
+        value = target(rng, row, np.ones(3), 1.0)
+        order = rng.permutation(count + few)
+        whole = np.vstack([X, np.repeat(row[None, :], few, axis=0)])
+        return (
+            whole[order],
+            np.append(y, np.full(few, value))[order],
+            np.append(owners, np.full(few, -1))[order],
+        )
+
+    # More rows than are kept, too.
+    first = joined(most + int(rng.integers(0, 3)) * (most > 1))
+    return first, joined(int(rng.integers(1, most + 1))) if relation == "replace" else (
+        X,
+        y,
+        owners,
+    )
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("name", MODELS)
+def test_fits_of_neighbours_differ_by_at_most_what_the_record_claims(name, relation, most):
+    """Given what was released before: the same rounds are walked through with either table."""
+    estimator = MODELS[name](neighbors=relation, n_jobs=1, max_rows=most if most > 1 else None)
+    largest = 0.0
+    for seed in range(8):
+        rng = np.random.default_rng([seed, len(name), most])
+        *first, owners = (tables := neighbouring(rng, relation, most))[0]
+        options = {"unit": owners} if most > 1 else {}
+        transcript = fitted(estimator, *first, **options)
+        *second, owners = tables[1]
+        options = {"unit": owners} if most > 1 else {}
+        with replayed(transcript) as again:
+            estimator.fit(*second, **options)
+        events = claims(estimator.privacy_)
+        for a, b, event in zip(transcript, again, events, strict=True):
+            assert a.statistic == b.statistic == event.statistic
+            moved = a.exact - b.exact
+            if a.statistic == GRAM:
+                moved = moved * isometric(math.isqrt(2 * len(moved)))
+            ratio = float(np.linalg.norm(moved)) / event.sensitivity
+            assert ratio <= 1.0 + 1e-12, (seed, a.statistic)
+            largest = max(largest, ratio)
+    assert largest > 0.9
