@@ -1,4 +1,4 @@
-"""How often the intervals hold: 1,000 fits of simulated tables for each of several n, d and epsilon.
+"""How often intervals hold: 1,000 fits of simulated tables for each of several n, d and epsilon.
 
 Without the sampling part, intervals should hold the least-squares solution of the very rows; with
 it, that of the law that the rows are drawn from. Both on features cut to the model's range.

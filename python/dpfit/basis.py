@@ -30,6 +30,8 @@ _OUTER = 0.01
 # The height of a tail's ramp, in half-widths of the inner range: longer ones would take the norm
 # of every row for a few.
 _TAIL_HEIGHT = 2.0
+# Bins between the median and a cut.
+_STEP = 1.5
 # With binary columns the squared norm grows with their number, but less than by one each: of the
 # levels of a category one is set. Half the root fits both one category and many flags.
 _BINARY_NORM = 0.5
@@ -117,7 +119,9 @@ def _long_pieces(marginal: Marginal, median: float, side: int, cuts: Cuts) -> li
     points = [float(marginal.quantiles([_OUTER if side < 0 else 1.0 - _OUTER])[0])]
     for share, ratio in cuts:
         inside = float(marginal.quantiles([share if side < 0 else 1.0 - share])[0])
-        if abs(points[-1] - median) > ratio * abs(inside - median):
+        # A line that ends within a bin or two of the median would be a step.
+        told_apart = abs(inside - median) > _STEP * marginal.width_at(median)
+        if told_apart and abs(points[-1] - median) > ratio * abs(inside - median):
             points.append(inside)
     return points
 

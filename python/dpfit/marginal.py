@@ -13,9 +13,6 @@ __all__ = ["Marginal", "on_simplex"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-# A column with one other value in a thousand is still looked at.
-_POINT = 0.999
-
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
@@ -46,8 +43,14 @@ class Marginal:
         return result
 
     def is_point(self) -> bool:
-        """Return whether nearly all weight is in one bin: a constant, as far as can be seen."""
-        return bool(self.weights.max() > _POINT * self.weights.sum())
+        """Return whether all is in one bin: one value, as far as can be seen."""
+        return self.weights.size == 1
+
+    def width_at(self, point: float) -> float:
+        """Return the width of the bin that holds a point: nothing finer is known there."""
+        place = int(np.searchsorted(self.edges, point, side="right")) - 1
+        place = min(max(place, 0), self.weights.size - 1)
+        return float(self.edges[place + 1] - self.edges[place])
 
     def points(self) -> tuple[Floats, Floats]:
         """Return the middles of the bins and their shares of the weight."""

@@ -27,8 +27,8 @@ class Shares:
     feature_bins: float = 0.055
     target_bins: float = 0.01
     # For each look closer into a few bins.
-    feature_zoom: float = 0.006
-    target_zoom: float = 0.0015
+    feature_zoom: float = 0.005
+    target_zoom: float = 0.001
     # The residuals' size, once to set the threshold and once for the intervals.
     residuals: float = 0.01
     # Of what is left: X'X. It only steers the steps; their noise is what stays in the model.
