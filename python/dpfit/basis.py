@@ -116,13 +116,15 @@ def linear_ramps(column: int, kind: Kind, marginal: Marginal | None, cuts: Cuts)
 
 def _long_pieces(marginal: Marginal, median: float, side: int, cuts: Cuts) -> list[float]:
     """Return where pieces begin on one side of the median, from the outside in."""
-    points = [float(marginal.quantiles([_OUTER if side < 0 else 1.0 - _OUTER])[0])]
-    for share, ratio in cuts:
-        inside = float(marginal.quantiles([share if side < 0 else 1.0 - share])[0])
+    shares = np.array([_OUTER, *(share for share, _ in cuts)])
+    outside, *insides = (float(q) for q in marginal.quantiles(shares if side < 0 else 1.0 - shares))
+    points = [outside]
+    for inside, (_, ratio) in zip(insides, cuts, strict=True):
         # A line that ends within a bin or two of the median would be a step.
         told_apart = abs(inside - median) > _STEP * marginal.width_at(median)
-        if told_apart and abs(points[-1] - median) > ratio * abs(inside - median):
+        if told_apart and abs(outside - median) > ratio * abs(inside - median):
             points.append(inside)
+        outside = inside
     return points
 
 
