@@ -27,6 +27,7 @@ $(VENV)/built: $(BIN)/maturin $(RUST_SOURCES)
 	touch $@
 
 demo: $(VENV)/built
+	$(BIN)/python examples/no_tuning.py
 	$(BIN)/python examples/exact_core.py
 	$(BIN)/python examples/paper_estimators.py
 
@@ -50,6 +51,7 @@ bench: $(VENV)/built $(VENV)/tools
 	cargo bench --quiet --bench limits
 	$(BIN)/python benches/python/core.py
 	$(BIN)/python benches/python/estimators.py
+	$(BIN)/python benches/python/no_tuning.py
 	$(BIN)/python benches/python/memory.py
 	$(BIN)/python benches/python/precision.py
 

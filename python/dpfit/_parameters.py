@@ -83,7 +83,7 @@ def entropy(random_state: Any) -> _native.Entropy:
     warnings.warn(
         "random_state makes the noise repeatable, so the result is not private: for tests only",
         InsecureSeedWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     return _native.Entropy.insecure_seed(seed)
 

@@ -62,7 +62,7 @@ class PrivateAdditiveRegression(PrivateModel):
     target_range_ : tuple of two floats
         Between which most of the target lies.
     residual_variance_ : float or None
-        The mean of squared residuals; None if there were too few rows for more than a mean.
+        The variance of residuals; None if there were too few rows for more than a mean.
     n_rows_ : float
         The number of rows, as released.
     n_rounds_ : int

@@ -21,6 +21,7 @@ from dpfit.ranges import choose_tails, straight_lines
 from dpfit.release import Publisher
 from dpfit.scaling import release_marginals
 from dpfit.schema import Kind, Numeric
+from dpfit.solve import unclipped
 from dpfit.table import Table
 
 __all__ = ["Fitted", "fit_table"]
@@ -53,7 +54,9 @@ class Fitted:
     rows : float
         The number of rows, as released.
     residual_variance : float or None
-        The mean of squared residuals, as released; None if the model is a mean.
+        Of residuals before clipping, as if they were normal; None if the model is a mean.
+    clipped_variance : float or None
+        The mean of squared residuals after clipping, as released.
     rounds : int
         How many there were.
     """
@@ -64,6 +67,7 @@ class Fitted:
     mean: Averaged
     rows: float
     residual_variance: float | None
+    clipped_variance: float | None
     rounds: int
 
 
@@ -184,7 +188,7 @@ class _Model:
         theta = np.clip(noisy / (self.plan.rows * length), -1.0, 1.0) / length
         covariance = np.array([[(sigma / (self.plan.rows * self.basis.intercept)) ** 2]])
         averaged = Averaged(theta, np.eye(1), covariance, np.array([[1.0 / self.plan.rows]]))
-        return Fitted(self.basis, self.centre, self.scale, averaged, self.plan.rows, None, 1)
+        return Fitted(self.basis, self.centre, self.scale, averaged, self.plan.rows, None, None, 1)
 
     def boost(self, gram: _native.Gram, purse: Purse, *, additive: bool) -> Fitted:
         """Return the mean of the last rounds."""
@@ -221,7 +225,12 @@ class _Model:
             next(counter)
             engine.round(self.gradient)
         averaged = engine.average(self.gradient, counter, plan.averaged)
-        variance, _ = self.residuals(averaged.theta, mu_residuals)
+        clipped, _ = self.residuals(averaged.theta, mu_residuals)
+        variance, inside = unclipped(clipped, self.tau)
+        # A clipped residual does not answer to theta: what is left of the noise grows.
+        averaged = replace(
+            averaged, noise=averaged.noise / inside**2, sampling=averaged.sampling / inside**2
+        )
         return Fitted(
-            self.basis, self.centre, self.scale, averaged, plan.rows, variance, plan.rounds
+            self.basis, self.centre, self.scale, averaged, plan.rows, variance, clipped, plan.rounds
         )

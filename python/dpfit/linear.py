@@ -64,7 +64,7 @@ class PrivateLinearRegression(PrivateModel):
     target_range_ : tuple of two floats
         Between which most of the target lies.
     residual_variance_ : float or None
-        The mean of squared residuals; None if there were too few rows for more than a mean.
+        The variance of residuals; None if there were too few rows for more than a mean.
     n_rows_ : float
         The number of rows, as released.
     n_rounds_ : int
@@ -148,7 +148,7 @@ class PrivateLinearRegression(PrivateModel):
         self.intercept_ = float(intercept)
         self.feature_range_ = ranges
         self.coef_noise_ = change @ mean.noise @ change.T
-        variance = 1.0 if fitted.residual_variance is None else fitted.residual_variance
+        variance = 1.0 if fitted.clipped_variance is None else fitted.clipped_variance
         self.coef_sampling_ = change @ mean.sampling @ change.T * variance
 
     def predict(self, X: Any) -> Floats:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
+from scipy.optimize import brentq
+from scipy.special import ndtr
 
-__all__ = ["LearningRate", "Ridge", "inverse", "learning_rate", "noise_norm"]
+__all__ = ["LearningRate", "Ridge", "inverse", "learning_rate", "noise_norm", "unclipped"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ridge: TypeAlias = Literal["adassp", "literal"]
@@ -18,6 +21,8 @@ LearningRate: TypeAlias = Literal["constant", "1/t", "1/sqrt(t)"]
 # either sign, X'X plus its ridge can still have eigenvalues near zero, along which nothing is
 # known.
 _FLOOR = 0.3
+# A threshold of fewer standard deviations is not believed.
+_FEWEST_SIGMAS = 0.5
 # Two-sided 95 % point of the normal law, as in AdaSSP's reference code.
 _QUANTILE = 1.96
 
@@ -68,3 +73,30 @@ def learning_rate(schedule: LearningRate, t: int) -> float:
     if schedule == "1/sqrt(t)":
         return float(t**-0.5)
     return 1.0
+
+
+def unclipped(mean_square: float, threshold: float) -> tuple[float, float]:
+    """Return the variance of residuals, and the share of them that was not clipped.
+
+    Parameters
+    ----------
+    mean_square : float
+        The mean of squared residuals after clipping.
+    threshold : float
+        Where they were clipped.
+
+    Notes
+    -----
+    As for normal residuals: the threshold is k standard deviations if the mean of min(z^2, k^2)
+    is k^2 times `mean_square` / `threshold`^2.
+    """
+    wanted = mean_square / threshold**2
+
+    def gap(k: float) -> float:
+        inside = 2.0 * ndtr(k) - 1.0
+        density = math.exp(-k * k / 2.0) / math.sqrt(2.0 * math.pi)
+        return float((inside - 2.0 * k * density) / k**2 + 1.0 - inside) - wanted
+
+    # Noise can show more than clipped residuals can have; then nearly all were clipped.
+    k = _FEWEST_SIGMAS if gap(_FEWEST_SIGMAS) < 0.0 else brentq(gap, _FEWEST_SIGMAS, 1e3)
+    return (threshold / k) ** 2, float(2.0 * ndtr(k) - 1.0)
