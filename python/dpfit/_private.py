@@ -92,8 +92,7 @@ class PrivateModel(PrivateRegressor):
             spend.mu,
             additive=self._additive,
             knots=self._knots(),
-            # With units, a changed unit may have another number of rows.
-            rows_are_public=self.neighbors == "replace" and self._unit is None,
+            rows_are_public=self._rows_are_public(missing),
             rows_per_unit=self._rows_per_unit(),
             show=self.verbose,
             name=type(self).__name__,
@@ -106,6 +105,16 @@ class PrivateModel(PrivateRegressor):
         self.residual_variance_ = None if variance is None else variance * fitted.scale**2
         self._set_attributes(fitted, kinds)
         return publisher.events, ()
+
+    def _rows_are_public(self, missing: Missing) -> bool:
+        """Return whether the number of rows that count is the same in all neighbours.
+
+        Privacy
+        -------
+        It is when one row is replaced by another that counts: not if that may be dropped, and not
+        if a unit may be replaced by one with more or fewer rows.
+        """
+        return self.neighbors == "replace" and missing == "error" and self._unit is None
 
     def _kinds(self, count: int) -> tuple[list[Kind], Schema]:
         schema = Schema() if self.schema is None else self.schema

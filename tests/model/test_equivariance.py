@@ -51,8 +51,8 @@ def first_ranges(cls, X, y, **options):
     """Fit; return the model and the ranges that were decided on by powers of two."""
     found = []
 
-    def decide(counts, sigma, rows):
-        found.append(original(counts, sigma, rows))
+    def decide(*arguments):
+        found.append(original(*arguments))
         return dataclasses.replace(found[-1])
 
     original = dpfit.scaling._decide
