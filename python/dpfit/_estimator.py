@@ -58,9 +58,10 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         """
         return self._spend(X, y)
 
-    def _spend(self, X: Any, y: Any, *, rows_per_unit: int = 1) -> Self:
-        """Check, fit and leave a record."""
-        with self._all_or_nothing():
+    def _spend(self, X: Any, y: Any, *, rows_per_unit: int = 1, **details: Any) -> Self:
+        """Check, fit and leave a record; `details` go to the fit."""
+        # Released numbers may be wild. No warning tells of them.
+        with self._all_or_nothing(), np.errstate(all="ignore"):
             neighbors = one_of("neighbors", self.neighbors, ("add_remove", "replace"))
             if self.n_jobs is not None:
                 integer("n_jobs", self.n_jobs, 1, 1024)
@@ -75,7 +76,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
                 n_jobs=self.n_jobs,
                 rows_per_unit=rows_per_unit,
             )
-            events, notes = self._fit(X, y, spend, publisher)
+            events, notes = self._fit(X, y, spend, publisher, **details)
             self.privacy_ = PrivacyRecord.from_events(
                 events,
                 **cast(Any, spend.named()),

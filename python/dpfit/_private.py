@@ -13,11 +13,14 @@ from dpfit.accounting import Event, describe_unit
 from dpfit.exceptions import ParameterError
 from dpfit.fitting import Fitted, fit_table
 from dpfit.release import Publisher
-from dpfit.schema import Binary, Kind, Schema
+from dpfit.schema import Kind, Schema
 from dpfit.table import ArrayTable, Missing
 from dpfit.units import kept_rows
 
 __all__ = ["PrivateModel"]
+
+# The core's features end at 8192, the constant included; a line or a curve has at least one.
+_MOST_COLUMNS = 4000
 
 
 class PrivateModel(PrivateRegressor):
@@ -62,11 +65,7 @@ class PrivateModel(PrivateRegressor):
             raise ParameterError("unit and max_rows go together: give both or none")
         if isinstance(unit, str):
             X, unit = _without_column(X, unit)
-        self._unit = unit
-        try:
-            return self._spend(X, y, rows_per_unit=self._rows_per_unit())
-        finally:
-            del self._unit
+        return self._spend(X, y, rows_per_unit=self._rows_per_unit(), unit=unit)
 
     def _rows_per_unit(self) -> int:
         if self.max_rows is None:
@@ -77,12 +76,14 @@ class PrivateModel(PrivateRegressor):
         return describe_unit(self.max_rows)
 
     def _fit(
-        self, X: Array, y: Array, spend: Budget, publisher: Publisher
+        self, X: Array, y: Array, spend: Budget, publisher: Publisher, unit: Any = None
     ) -> tuple[tuple[Event, ...], tuple[str, ...]]:
+        if X.shape[1] > _MOST_COLUMNS:
+            raise ParameterError(f"X must have at most {_MOST_COLUMNS} columns")
         missing = cast(Missing, one_of("missing", self.missing, ("error", "drop")))
         kinds, target = self._kinds(X.shape[1])
-        if self._unit is not None:
-            kept = kept_rows(self._unit, X, y, self._rows_per_unit())
+        if unit is not None:
+            kept = kept_rows(unit, X, y, self._rows_per_unit())
             X, y = X[kept], y[kept]
         fitted = fit_table(
             ArrayTable(X, y, missing=missing, n_jobs=self.n_jobs),
@@ -92,7 +93,7 @@ class PrivateModel(PrivateRegressor):
             spend.mu,
             additive=self._additive,
             knots=self._knots(),
-            rows_are_public=self._rows_are_public(missing),
+            rows_are_public=self._rows_are_public(missing, unit),
             rows_per_unit=self._rows_per_unit(),
             show=self.verbose,
             name=type(self).__name__,
@@ -106,7 +107,7 @@ class PrivateModel(PrivateRegressor):
         self._set_attributes(fitted, kinds)
         return publisher.events, ()
 
-    def _rows_are_public(self, missing: Missing) -> bool:
+    def _rows_are_public(self, missing: Missing, unit: Any) -> bool:
         """Return whether the number of rows that count is the same in all neighbours.
 
         Privacy
@@ -114,7 +115,7 @@ class PrivateModel(PrivateRegressor):
         It is when one row is replaced by another that counts: not if that may be dropped, and not
         if a unit may be replaced by one with more or fewer rows.
         """
-        return self.neighbors == "replace" and missing == "error" and self._unit is None
+        return self.neighbors == "replace" and missing == "error" and unit is None
 
     def _kinds(self, count: int) -> tuple[list[Kind], Schema]:
         schema = Schema() if self.schema is None else self.schema
@@ -151,15 +152,9 @@ class PrivateModel(PrivateRegressor):
         raise ParameterError(f"no feature {feature!r}; there are {', '.join(names[:20])}")
 
 
-def _without_column(X: Any, name: str) -> tuple[Any, Array]:
+def _without_column(X: Any, name: str) -> tuple[Any, Any]:
     """Take a column out of a frame."""
     columns = getattr(X, "columns", None)
     if columns is None or name not in list(columns):
         raise ParameterError(f"X has no column {name!r} to be the unit")
-    owners = np.asarray(X[name])
-    return X[[column for column in columns if column != name]], owners
-
-
-def range_of(kind: Kind, low: float, high: float) -> tuple[float, float]:
-    """Return the range in which a feature is used."""
-    return (0.0, 1.0) if isinstance(kind, Binary) else (low, high)
+    return X[[column for column in columns if column != name]], X[name]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import numpy as np
+from sklearn import config_context
 from sklearn.utils.validation import validate_data
 
 from dpfit.exceptions import NotFiniteError, ParameterError
@@ -36,8 +39,12 @@ _MESSAGES: tuple[tuple[str, type[ValueError], str], ...] = (
         "array.reshape(-1, 1) if it is one column, or array.reshape(1, -1) if it is one row.",
     ),
 )
-# Messages about columns, which are public.
-_PUBLIC = ("features, but", "feature names", "requires y to be passed")
+# Sentences about columns, which are public.
+_PUBLIC = re.compile(
+    r"X has \d+ features, but \w+ is expecting \d+ features as input"
+    r"|The feature names should match those that were passed during fit"
+    r"|This \w+ estimator requires y to be passed"
+)
 _OTHER = "X must be a table of numbers and y a number for each of its rows"
 
 
@@ -47,15 +54,30 @@ def validate(estimator: Any, *arrays: Any, **options: Any) -> Any:
     Privacy
     -------
     An error names neither a value nor the number of rows, and carries no other error that does.
+    With ``ensure_all_finite=False`` neither X nor y is looked at: the core checks them, or drops
+    rows, one by one.
     """
+    blind = options.get("ensure_all_finite") is False
     try:
-        return validate_data(estimator, *arrays, **options)
+        # scikit-learn looks for NaN in y whatever it is told, by a sum that may warn.
+        with config_context(assume_finite=blind), np.errstate(all="ignore"):
+            checked = validate_data(estimator, *arrays, **options)
+            if isinstance(checked, tuple):
+                return tuple(_numbers(array) for array in checked)
+            return _numbers(checked)
     except (ValueError, OverflowError) as error:
         text = str(error)
     # Raised out here, so that the first error is not attached to it.
-    if any(part in text for part in _PUBLIC):
-        raise ParameterError(text)
     for part, kind, message in _MESSAGES:
         if part in text:
             raise kind(message)
-    raise ParameterError(_OTHER)
+    raise ParameterError(text if _PUBLIC.match(text) else _OTHER)
+
+
+def _numbers(array: Any) -> Any:
+    """Return an array of a type that the core reads."""
+    if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
+        return array.astype(np.float64)
+    if array.dtype.kind in "iufb":
+        return array
+    raise ValueError(_OTHER)

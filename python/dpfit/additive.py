@@ -122,7 +122,11 @@ class PrivateAdditiveRegression(PrivateModel):
         self.random_state = random_state
 
     def _knots(self) -> int | None:
-        return None if self.knots is None else integer("knots", self.knots, 1, _MOST_KNOTS)
+        if self.knots is None:
+            return None
+        # The core's features end at 8192, the constant included.
+        most = max(min(_MOST_KNOTS, 8191 // self.n_features_in_ - 1), 1)
+        return integer("knots", self.knots, 1, most)
 
     def _set_attributes(self, fitted: Fitted, kinds: Sequence[Kind]) -> None:
         basis, theta = fitted.basis, fitted.mean.theta

@@ -126,11 +126,14 @@ class Boosting:
         result: Floats = moments
         return result
 
-    def average(self, gradient: Gradient, counter: Iterator[int], rounds: int) -> Averaged:
+    def average(
+        self, gradient: Gradient, counter: Iterator[int], rounds: int, variance: float
+    ) -> Averaged:
         """Do the last rounds, as the counter goes on; return their mean.
 
-        If most of what varies in the predictions turns out to be noise, the slopes are shrunk and
-        the last few rounds find the constant that goes with them.
+        `variance` is that of residuals. If a good part of what varies in the predictions turns out
+        to be noise, the slopes are shrunk and the last few rounds find the constant that goes with
+        them.
         """
         assert self._state is not None
         total = np.zeros_like(self.theta)
@@ -141,19 +144,21 @@ class Boosting:
             total += self.theta
             if done == rounds - _CONSTANT_ROUNDS:
                 noise = self._state.mean_covariance(done)
-                factor = self._signal_share(total / done, noise)
+                factor = self._signal_share(total / done, noise + variance * self._sampling(done))
                 if factor < _CONSTANT_BELOW:
                     return self._constant(gradient, counter, factor, total / done, noise, done)
         noise = self._state.mean_covariance(rounds)
         theta = total / rounds
-        theta = self._shrunk(theta, self._signal_share(theta, noise))
-        return Averaged(theta, self._directions, noise, self._sampling(rounds))
+        sampling = self._sampling(rounds)
+        theta = self._shrunk(theta, self._signal_share(theta, noise + variance * sampling))
+        return Averaged(theta, self._directions, noise, sampling)
 
     def _signal_share(self, theta: Floats, noise: Floats) -> float:
         """Return the share of what varies in the predictions that is not noise.
 
-        James and Stein's factor: one less the expected square of the noise, over the square of
-        all that varies. With ample data it is one; with too little it is zero.
+        James and Stein's factor: one less the expected square of what is noise (added for privacy,
+        or of the rows as a sample), over the square of all that varies. With ample data it is one;
+        with too little it is zero.
         """
         _, spread = self._centred()
         slopes = (self._directions.T @ theta)[:-1]

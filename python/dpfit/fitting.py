@@ -100,8 +100,9 @@ def fit_table(
         rows = max(publisher.count(table.rows(), purse.take(SHARES.rows)), 1.0)
     wanted = [isinstance(kind, Numeric) and kind.bounds is None for kind in kinds]
     plan = Plan(mu / rows_per_unit, rows, len(kinds), sum(wanted))
-    shares = plan.shares
-    if plan.mean_only:
+    # Decided once: the second count, below, may say that slopes would do after all.
+    shares, mean_only = plan.shares, plan.mean_only
+    if mean_only:
         wanted = [False] * len(wanted)
         if not rows_are_public:
             again = publisher.count(table.rows(), purse.take(shares.rows))
@@ -110,7 +111,7 @@ def fit_table(
         table.histogram, publisher, [*wanted, target.bounds is None], rows, purse, shares
     )
     centre, scale = _target_range(target, marginals.pop(), plan.target_share)
-    if plan.mean_only:
+    if mean_only:
         basis = Basis((), table.columns, 1.0, 0.999)
     else:
         ramps: list[Ramp] = []
@@ -131,7 +132,7 @@ def fit_table(
     )
     stored, gram = table.store(row_map)
     model = _Model(basis, centre, scale, stored, publisher, plan, show, name)
-    if plan.mean_only:
+    if mean_only:
         return model.mean(purse.rest())
     return model.boost(gram, purse, additive=additive)
 
@@ -224,7 +225,9 @@ class _Model:
         for _ in range(plan.rounds - plan.warm_up - plan.averaged):
             next(counter)
             engine.round(self.gradient)
-        averaged = engine.average(self.gradient, counter, plan.averaged)
+        averaged = engine.average(self.gradient, counter, plan.averaged, spread**2)
+        # The bar's end.
+        next(counter, None)
         clipped, _ = self.residuals(averaged.theta, mu_residuals)
         variance, inside = unclipped(clipped, self.tau)
         # A clipped residual does not answer to theta: what is left of the noise grows.

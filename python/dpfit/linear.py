@@ -165,8 +165,10 @@ class PrivateLinearRegression(PrivateModel):
             ``X @ coef_ + intercept_`` for rows inside `feature_range_`.
         """
         rows = self._rows(X)
-        cut = np.clip(rows, self.feature_range_[:, 0], self.feature_range_[:, 1])
-        predictions: Floats = cut @ self.coef_ + self.intercept_
+        # A feature without a slope has no range either.
+        used = np.flatnonzero(self.coef_)
+        cut = np.clip(rows[:, used], *self.feature_range_[used].T)
+        predictions: Floats = cut @ self.coef_[used] + self.intercept_
         return predictions
 
     def coef_interval(self, level: float = 0.95, *, sampling: bool = True) -> Floats:

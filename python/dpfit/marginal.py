@@ -39,6 +39,7 @@ class Marginal:
         below = np.concatenate([[0.0], np.cumsum(self.weights)])
         # A slope in empty bins, so that the curve can be inverted.
         below = below / below[-1] + 1e-12 * np.arange(below.size)
+        below /= below[-1]
         result: Floats = np.interp(shares, below, self.edges)
         return result
 
@@ -65,6 +66,8 @@ def on_simplex(counts: Floats, total: float) -> Floats:
     """
     ordered = np.sort(counts)[::-1]
     excess = (np.cumsum(ordered) - total) / np.arange(1, counts.size + 1)
-    threshold = excess[np.flatnonzero(ordered > excess)[-1]]
+    # The largest is always above, but for rounding when it is astronomically large.
+    above = np.flatnonzero(ordered > excess)
+    threshold = excess[above[-1]] if above.size else ordered[0] - total
     result: Floats = np.maximum(counts - threshold, 0.0)
     return result

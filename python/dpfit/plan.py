@@ -52,6 +52,8 @@ _CUTS_FROM = 500.0
 # Knots of curves, below a signal for every root of an open column; more knots, more noise.
 _KNOTS = ((200.0, 2), (450.0, 3), (1200.0, 5), (5000.0, 7))
 _MOST_KNOTS = 11
+# With more columns a model has the fewest features: the core has room for 8192.
+_FEW_FEATURES = 600
 # From this signal on, 98 % of the targets are in the range that they are scaled to, instead of 90.
 _WIDE_TARGET_FROM = 5000.0
 # The bound on norms, in root mean squares. Less room, less noise, more rows that count less. For
@@ -160,11 +162,15 @@ class Plan:
         More places to choose from fit more tables and need more signal. The ratios are above those
         of a normal column (1.82; 1.41 and 1.95), which so stays whole.
         """
+        if self.columns > _FEW_FEATURES:
+            return ()
         return _FEW_CUTS if self.column_signal < _CUTS_FROM else _CUTS
 
     @property
     def knots(self) -> int:
         """Knots of each curve of an additive model."""
+        if self.columns > _FEW_FEATURES:
+            return 1
         return next((knots for below, knots in _KNOTS if self.column_signal < below), _MOST_KNOTS)
 
     @property

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import random
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from dpfit import _native
 from dpfit.accounting import Event, Neighbors, Release, gaussian_sigma
-from dpfit.accounting._rounding import root_up
+from dpfit.accounting._rounding import fraction_up, root_up
 
 __all__ = ["Publisher"]
 
@@ -134,7 +135,7 @@ class Publisher:
 
         A row adds from zero to tau**2, so replacing one moves the sum no further than adding one.
         """
-        sensitivity = float(tau) ** 2 * self._rows_per_unit
+        sensitivity = fraction_up(Fraction(tau**2 * self._rows_per_unit))
         sigma = _sigma(sensitivity, mu)
         noisy = energy.release(sigma, self._entropy)
         self._record("sum of squared residuals", sensitivity * unit**2, mu)

@@ -38,6 +38,10 @@ _RUN_PENALTY = 1.5
 # What a run must have in all, after the penalty, to be believed: among 100 powers of pure noise one
 # column of 50 has such a run (simulated 200,000 times).
 _RUN_EVIDENCE = 2.25
+# A run with this much is seen clearly. Powers at its ends then count from the second number on,
+# which noise reaches in one of 4,000: neither end moves with the noise.
+_CLEAR = 20.0
+_BESIDE = 3.5
 # What negative or positive numbers must have in all to be taken for present.
 _SIGN_EVIDENCE = 2.0
 _ZERO_EVIDENCE = 3.0
@@ -182,6 +186,10 @@ def _decide(counts: Floats, sigma: float, rows: float) -> _Range:
         # The likeliest power; an absurd one needs more of the noise to look likely.
         powers = np.arange(_LEAST, _MOST + 1)
         first = last = int((sizes - _ABSURDITY * noise * np.abs(powers)).argmax())
+    elif evidence > _CLEAR * noise:
+        # Beside a run that is seen clearly, noise is no part of it.
+        clear = np.flatnonzero(sizes[first : last + 1] > _BESIDE * noise)
+        first, last = first + int(clear[0]), first + int(clear[-1])
     run = slice(first, last + 1)
     needed = _SIGN_EVIDENCE * sigma * math.sqrt(last + 1 - first)
     plus, minus = float(positive[run].sum()), float(negative[run].sum())

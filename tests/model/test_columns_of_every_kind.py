@@ -36,6 +36,7 @@ SEEN = {
     "seconds since 1970": lambda rng, z, u: 1e9 + 1e5 * z,
     "days since year 1": lambda rng, z, u: np.round(737_000.0 + 2000.0 * z),
     "days before": lambda rng, z, u: -737_000.0 + 4000.0 * u,
+    "narrow and far away": lambda rng, z, u: 1e7 + u,
     "large": lambda rng, z, u: 1e12 * z,
     "small": lambda rng, z, u: 1e-12 * z,
     "at the end of the powers": lambda rng, z, u: 1e14 * u,

@@ -18,7 +18,7 @@ from dpfit import Numeric, PrivateAdditiveRegression, PrivateLinearRegression, S
 
 from .tables import every, r_squared, seeded, state, uniform
 
-quick = settings(max_examples=20, deadline=None)
+quick = settings(max_examples=12, deadline=None)
 powers = st.integers(-30, 30)
 budgets = st.sampled_from([10.0, 20.0, 50.0])
 seeds = st.integers(0, 2**32)
@@ -172,7 +172,7 @@ def test_the_same_seed_is_the_same_model_and_another_is_not(cls):
 
 
 @every
-@pytest.mark.parametrize("shift", [-1e3, 1e4, 1e5])
+@pytest.mark.parametrize("shift", [-1e3, 1e5, -1e7])
 def test_a_shift_of_a_column_hardly_matters(cls, shift):
     X, y = uniform(20_000)
     plain = seeded(cls, X, y, epsilon=5.0).predict(X)
@@ -184,7 +184,7 @@ def test_a_shift_of_a_column_hardly_matters(cls, shift):
 
 
 @every
-@pytest.mark.parametrize("shift", [-1e3, 1e5])
+@pytest.mark.parametrize("shift", [-1e3, 1e7])
 def test_a_shift_of_the_target_hardly_matters(cls, shift):
     X, y = uniform(20_000)
     plain = seeded(cls, X, y, epsilon=5.0).predict(X)

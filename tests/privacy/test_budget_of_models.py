@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpfit.fitting
+import dpfit.release
 from dpfit import BudgetExceeded, PrivateAdditiveRegression, PrivateLinearRegression
 from dpfit.accounting import compose, gdp_mu
+from dpfit.release import Publisher
 from dpfit.schema import Binary, Numeric, Schema
 
 from .test_budget import budgets, check_record, check_spent, relations
@@ -83,7 +85,7 @@ def fit(cls, asked, shape, relation, known, most):
 
 @every
 def test_events_compose_to_the_budget(cls):
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(
         budgets,
         tables,
@@ -172,7 +174,7 @@ def test_rounds_that_are_not_composed_are_seen_by_the_record(cls, monkeypatch):
         fit(cls, {"epsilon": 5.0}, (400, 2, "plain"), "add_remove", None, None)
 
 
-FITS = 150
+FITS = 64
 REGIMES = {
     "slopes": ({"mu": 2.0}, (120, 2, "plain"), None, None),
     "mean": ({"mu": 0.3}, (20, 2, "plain"), None, None),
@@ -181,15 +183,10 @@ REGIMES = {
 }
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("regime", REGIMES)
-def test_noise_has_the_scale_that_the_record_claims(regime, relation):
-    """Over 150 fits; false alarms as in `transcript.py`, in at most 15 checks for each case.
-
-    Every release is matched with the event that stands at its place in the record.
-    """
+def check_noise(regime, relation, fits=FITS):
+    """Assert that every release has the noise of the event at its place in the record."""
     (asked, shape, known, most), noise = REGIMES[regime], {}
-    for number in range(FITS):
+    for number in range(fits):
         X, y = table(*shape)
         model = CLASSES[number % 2](
             **asked, neighbors=relation, schema=schema(known, 2), max_rows=most, n_jobs=1
@@ -212,5 +209,33 @@ def test_noise_has_the_scale_that_the_record_claims(regime, relation):
             assert not variance_is(0.8 * values, 1.0)
     # The rounds of one fit have noise of their own.
     if regime != "mean":
-        rounds = np.array([part[:2] for part in noise[GRADIENT]]).reshape(FITS, -1)
+        rounds = np.array([part[:2] for part in noise[GRADIENT]]).reshape(fits, -1)
         assert largest_correlation_is_chance(rounds)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("regime", REGIMES)
+def test_noise_has_the_scale_that_the_record_claims(regime, relation):
+    """False alarms as in `transcript.py`, in at most 15 checks for each case."""
+    check_noise(regime, relation)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_noise_for_one_row_where_a_unit_has_three_is_seen(relation, monkeypatch):
+    sigma = dpfit.release._sigma
+    monkeypatch.setattr(dpfit.release, "_sigma", lambda s, mu: sigma(s / 3.0, mu))
+    with pytest.raises(AssertionError):
+        check_noise("units", relation, fits=4)
+
+
+@pytest.mark.parametrize("statistic", [COUNT, GRAM, ENERGY])
+def test_a_release_without_an_event_is_seen(statistic, monkeypatch):
+    original = Publisher._record
+
+    def record(self, name, sensitivity, mu):
+        if name != statistic:
+            original(self, name, sensitivity, mu)
+
+    monkeypatch.setattr(Publisher, "_record", record)
+    with pytest.raises((AssertionError, ValueError)):
+        check_noise("slopes", "add_remove", fits=1)

@@ -1,7 +1,7 @@
 """The noise has the scale that the record claims: less is a leak, more is a mistake.
 
 Every number that leaves a fit is caught beside its exact value (`transcript.py`), over 2,000 fits
-with noise from the operating system. A correct estimator fails by chance: 2e-9 for each of the 112
+with noise from the operating system. A correct estimator fails by chance: 2e-9 for each of the 82
 checks here, so less than once in a million runs.
 """
 
@@ -44,36 +44,35 @@ SPENT = {FEATURES: 0.3, TARGET: 0.2, ENERGY: 0.5, COUNT: 0.4, GRAM: 0.6, GRADIEN
 class Direct:
     """Everything that the estimators without tuning release; the record is the publisher's list.
 
-    Parameters
-    ----------
-    unit_rows : int
-        Rows of one unit.
+    Of units with several rows, see `test_budget_of_models.py`.
     """
 
     tau, unit = 3000, 2.0**-10
     bins = (_native.Bins.powers(-2, 2), None, _native.Bins.equal(-1.0, 1.0, 2))
 
-    def __init__(self, *, unit_rows=1, neighbors, n_jobs):
-        self.unit_rows, self.neighbors, self.n_jobs = unit_rows, neighbors, n_jobs
+    def __init__(self, *, neighbors, n_jobs):
+        self.neighbors, self.n_jobs = neighbors, n_jobs
 
     def fit(self, X, y):
-        row_map = _native.RowMap([(0.0, 1.0, [(-2.0, 2.0, 0.5)])] * X.shape[1], unit=self.unit)
-        rows, gram = _native.Rows(row_map), _native.Gram(row_map)
-        rows.extend(X, y, gram)
-        counts = _native.Histogram([*self.bins, self.bins[0]])
-        counts.extend(X, y)
-        publisher = Publisher(
-            _native.Entropy(), self.neighbors, n_jobs=self.n_jobs, rows_per_unit=self.unit_rows
-        )
+        publisher = Publisher(_native.Entropy(), self.neighbors, n_jobs=self.n_jobs)
         lengths = [len(bins) if bins else 0 for bins in self.bins]
+        counts, energy, gram, gradient = self.statistics(X, y)
         publisher.histograms(counts, [*lengths, lengths[0]], (SPENT[FEATURES], SPENT[TARGET]))
-        energy = rows.energy(np.ones(3), self.tau)
         publisher.energy(energy, self.tau, SPENT[ENERGY], self.unit)
         publisher.count(len(y), SPENT[COUNT])
         publisher.gram(gram, SPENT[GRAM], 2.0)
-        gradient = rows.gradient(np.ones(3), self.tau)
         publisher.gradient(gradient, self.tau, SPENT[GRADIENT], 2.0, self.unit)
         self.privacy_ = SimpleNamespace(events=publisher.events)
+
+    def statistics(self, X, y):
+        row_map = _native.RowMap([(0.0, 1.0, [(-2.0, 2.0, 0.5)])] * X.shape[1], unit=self.unit)
+        rows, gram = _native.Rows(row_map), _native.Gram(row_map)
+        rows.extend(X, y, gram, n_jobs=1)
+        counts = _native.Histogram([*self.bins, self.bins[0]])
+        counts.extend(X, y, n_jobs=1)
+        theta = np.ones(3)
+        energy = rows.energy(theta, self.tau, n_jobs=1)
+        return counts, energy, gram, rows.gradient(theta, self.tau, n_jobs=1)
 
 
 # Bounds other than one: an estimator that takes the sensitivity for one would be seen.
@@ -87,7 +86,6 @@ ESTIMATORS = {
     ),
     "mean": functools.partial(BoostedMean, mu=MU, tau=5.0, n_rounds=ROUNDS),
     "direct": Direct,
-    "units": functools.partial(Direct, unit_rows=5),
 }
 STATISTICS = [
     *(("boosted", name) for name in ("diagonal", "beside", EIGENVALUE, GRADIENT)),
@@ -95,8 +93,7 @@ STATISTICS = [
     *(("descent", name) for name in (EXAMPLES, COUNT)),
     *(("mean", name) for name in (GRADIENT, COUNT)),
     *(
-        (how, name)
-        for how in ("direct", "units")
+        ("direct", name)
         for name in ("diagonal", "beside", GRADIENT, ENERGY, COUNT, FEATURES, TARGET)
     ),
 ]
@@ -104,8 +101,8 @@ CASES = [
     (name, statistic, relation)
     for name, statistic in STATISTICS
     for relation in RELATIONS
-    # How many rows there are is public if rows are only ever replaced, and no unit has several.
-    if (statistic, relation) != (COUNT, "replace") or name in ("direct", "units")
+    # How many rows there are is public if rows are only ever replaced; unless some are dropped.
+    if (statistic, relation) != (COUNT, "replace") or name == "direct"
 ]
 
 
@@ -198,15 +195,15 @@ def test_claims_are_those_of_the_table_of_sensitivities(name, relation):
             EIGENVALUE: (B[name] ** 2, eigenvalue, 1),
             GRADIENT: (B[name] * TAU[name] * (2 if replace else 1), rounds, count),
         }
-    elif name in ("direct", "units"):
-        unit, tau = 5 if name == "units" else 1, Direct.tau * Direct.unit
+    elif name == "direct":
+        tau = Direct.tau * Direct.unit
         sizes = {
-            FEATURES: unit * math.sqrt(4.0 if replace else 2.0),
-            TARGET: unit * math.sqrt(2.0 if replace else 1.0),
-            ENERGY: unit * tau**2,
-            COUNT: unit,
-            GRAM: unit * 4.0 * (math.sqrt(2.0) if replace else 1.0),
-            GRADIENT: unit * 2.0 * tau * (2 if replace else 1),
+            FEATURES: math.sqrt(4.0 if replace else 2.0),
+            TARGET: math.sqrt(2.0 if replace else 1.0),
+            ENERGY: tau**2,
+            COUNT: 1.0,
+            GRAM: 4.0 * (math.sqrt(2.0) if replace else 1.0),
+            GRADIENT: 2.0 * tau * (2 if replace else 1),
         }
         expected = {statistic: (size, SPENT[statistic], 1) for statistic, size in sizes.items()}
     else:

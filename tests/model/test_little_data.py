@@ -1,0 +1,154 @@
+"""With little data or a small budget: a mean, finite, and worth no less than a guess.
+
+Fits have seeds, so nothing here fails by chance.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpfit import Numeric, PrivateAdditiveRegression, PrivateLinearRegression, Schema
+from dpfit.accounting import compose, gdp_mu
+
+from .tables import every, r_squared, seeded, uniform
+
+
+def unrelated(rows, columns=5, seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(rows, columns)), scale * (3.0 + rng.normal(size=rows))
+
+
+@every
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("rows", [1, 2, 50, 100, 300])
+def test_few_rows_and_a_small_budget_are_a_mean(cls, rows, relation):
+    X, y = unrelated(rows)
+    for seed in range(3):
+        model = seeded(cls, X, y, epsilon=0.1, neighbors=relation, seed=seed)
+        predictions = model.predict(X * 10.0)
+        assert np.isfinite(predictions).all()
+        assert np.ptp(predictions) == 0.0
+        assert predictions[0] == model.intercept_
+        low, high = model.target_range_
+        # Noise does not lead beyond what is predicted at all.
+        assert low - 1e-6 * abs(low) <= model.intercept_ <= high + 1e-6 * abs(high)
+        assert model.residual_variance_ is None
+        assert model.n_rounds_ == 1
+        assert model.n_rows_ >= 1.0
+        spent = compose(*(event.mu for event in model.privacy_.events for _ in range(event.count)))
+        assert gdp_mu(0.1, 1e-6) * (1 - 1e-12) <= spent <= gdp_mu(0.1, 1e-6)
+
+
+def test_a_mean_has_no_slopes_and_an_interval():
+    X, y = unrelated(100)
+    model = seeded(PrivateLinearRegression, X, y, epsilon=0.1)
+    assert not model.coef_.any()
+    assert (model.feature_range_ == [-np.inf, np.inf]).all()
+    interval = model.coef_interval()
+    assert interval.shape == (6, 2)
+    assert not interval[:5].any()
+    low, high = interval[-1]
+    assert low < model.intercept_ < high
+    assert not model.coef_noise_[:5].any()
+    assert model.coef_noise_[-1, -1] > 0.0
+
+
+def test_curves_of_a_mean_are_flat():
+    X, y = unrelated(100)
+    model = seeded(PrivateAdditiveRegression, X, y, epsilon=0.1)
+    for column in range(5):
+        x, height = model.curve(column)
+        assert len(x) == len(height)
+        assert not height.any()
+
+
+@every
+def test_the_mean_is_near_the_mean(cls):
+    """Of 100 rows at epsilon 1, with public bounds: noise of 6 / 100 rows / mu = 0.27."""
+    X, y = unrelated(100)
+    schema = Schema(target=Numeric(-3, 9))
+    found = [seeded(cls, X, y, epsilon=1.0, schema=schema, seed=seed) for seed in range(15)]
+    assert all(model.residual_variance_ is None for model in found)
+    distances = [abs(model.intercept_ - y.mean()) for model in found]
+    assert np.median(distances) < 0.5
+    # The noise that is claimed is the noise that there is: within a factor of two.
+    if cls is PrivateLinearRegression:
+        claimed = math.sqrt(np.mean([model.coef_noise_[-1, -1] for model in found]))
+        assert 0.5 < math.sqrt(np.mean(np.square(distances))) / claimed < 2.0
+
+
+@every
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e-6])
+def test_features_that_have_nothing_to_say_are_not_listened_to(cls, scale):
+    """2,000 rows at epsilon 1: the test error is at most a tenth above that of the mean."""
+    errors = []
+    for seed in range(9):
+        X, y = unrelated(2000, seed=seed, scale=scale)
+        model = seeded(cls, X, y, epsilon=1.0, seed=seed)
+        other, held_out = unrelated(2000, seed=seed + 100, scale=scale)
+        errors.append(np.mean(np.square(held_out - model.predict(other))) / np.var(held_out))
+    assert np.median(errors) <= 1.1
+    assert max(errors) < 2.0
+
+
+@every
+def test_more_data_is_a_better_model(cls):
+    scores = []
+    for rows in (100, 1000, 10_000, 100_000):
+        X, y = uniform(rows)
+        found = [r_squared(y, seeded(cls, X, y, epsilon=0.5, seed=s).predict(X)) for s in range(5)]
+        scores.append(float(np.median(found)))
+    assert scores == sorted(scores)
+    assert scores[-1] > 0.95
+
+
+@every
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 1.0, 1000.0])
+@pytest.mark.parametrize("rows", [1, 3, 40])
+def test_any_budget_with_any_number_of_rows_is_finite(cls, epsilon, rows):
+    X, y = uniform(rows)
+    for seed in range(3):
+        model = seeded(cls, X, y, epsilon=epsilon, seed=seed)
+        assert np.isfinite(model.predict(X)).all()
+        assert np.isfinite(model.predict(X * 1e300)).all()
+        assert np.isfinite([model.intercept_, model.n_rows_, *model.target_range_]).all()
+
+
+@every
+def test_more_columns_than_rows(cls):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 60))
+    y = X[:, 0] + rng.normal(size=40)
+    for epsilon in (1.0, 1000.0):
+        options = {"knots": 1} if cls is PrivateAdditiveRegression else {}
+        model = seeded(cls, X, y, epsilon=epsilon, **options)
+        assert np.isfinite(model.predict(X)).all()
+        assert np.isfinite(model.feature_range_).all() == (epsilon > 1.0)
+
+
+@every
+def test_between_a_mean_and_slopes_it_is_one_or_the_other(cls):
+    """The number of rows is released twice for a mean, and the second may say that slopes would do.
+
+    Columns have not been looked at then, and nothing may be assumed of where they lie.
+    """
+    X, y = unrelated(250)
+    X = 1e6 * X
+    kinds = set()
+    for seed in range(40):
+        model = seeded(cls, X, y, epsilon=1.0, seed=seed)
+        looked = any("feature" in event.statistic for event in model.privacy_.events)
+        slopes = model.residual_variance_ is not None
+        assert looked == slopes
+        assert np.isinf(model.feature_range_).all() != slopes
+        kinds.add(slopes)
+    assert kinds == {False, True}
+
+
+@every
+def test_the_same_column_twice(cls):
+    X, y = uniform(5000)
+    twice = np.column_stack([X, X])
+    model = seeded(cls, twice, y, epsilon=5.0)
+    assert r_squared(y, model.predict(twice)) > 0.9

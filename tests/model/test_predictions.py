@@ -1,0 +1,164 @@
+"""What `predict` returns is what the attributes say: lines or curves, flat beyond the ranges."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpfit import (
+    Binary,
+    NotFiniteError,
+    Numeric,
+    PrivateAdditiveRegression,
+    PrivateLinearRegression,
+    Schema,
+)
+
+from .tables import every, seeded, uniform
+
+quick = settings(max_examples=25, deadline=None)
+seeds = st.integers(0, 2**32)
+budgets = st.sampled_from([0.5, 5.0, 50.0])
+
+
+def skewed(rows=2000, seed=0):
+    """Draw columns with one long tail, with two, with none, far away, and of two values."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack(
+        [
+            rng.lognormal(sigma=1.5, size=rows),
+            rng.standard_t(2, size=rows),
+            rng.uniform(-5.0, 1.0, size=rows),
+            737_000.0 + 1000.0 * rng.normal(size=rows),
+            rng.integers(0, 2, size=rows),
+        ]
+    )
+    y = np.log(X[:, 0]) + np.clip(X[:, 1], -2, 2) + X[:, 2] + X[:, 4] + rng.normal(size=rows)
+    return X, y
+
+
+def inside(model, rows, rng):
+    """Draw rows within the ranges; where a range has no end, anywhere."""
+    low, high = np.clip(model.feature_range_, -1e6, 1e6).T
+    return low + rng.uniform(size=(rows, len(low))) * (high - low)
+
+
+@quick
+@given(seeds, budgets, st.sampled_from([100, 2000]))
+def test_a_line_inside_its_ranges(seed, epsilon, rows):
+    X, y = skewed(rows, seed)
+    model = seeded(PrivateLinearRegression, X, y, epsilon=epsilon, seed=seed)
+    near = inside(model, 50, np.random.default_rng(seed))
+    expected = near @ model.coef_ + model.intercept_
+    size = np.abs(near) @ np.abs(model.coef_) + abs(model.intercept_)
+    # Relative to what is added: far from zero much of it cancels.
+    assert (np.abs(model.predict(near) - expected) <= 1e-9 * size).all()
+    np.testing.assert_allclose(model.predict(near), expected, rtol=1e-9, atol=1e-9 * y.std())
+
+
+@every
+@quick
+@given(seeds, budgets)
+def test_flat_beyond_the_ranges(cls, seed, epsilon):
+    X, y = skewed(seed=seed)
+    model = seeded(cls, X, y, epsilon=epsilon, seed=seed)
+    rng = np.random.default_rng(seed)
+    ends = inside(model, 20, rng)
+    beyond = ends.copy()
+    for column, (low, high) in enumerate(model.feature_range_):
+        if np.isfinite(low):
+            side = rng.random(20) < 0.5
+            ends[:, column] = np.where(side, low, high)
+            far = 10.0 ** rng.uniform(-3, 300, size=20)
+            beyond[:, column] = np.where(side, low - far, high + far)
+        else:
+            beyond[:, column] = 10.0 ** rng.uniform(-3, 300, size=20)
+    np.testing.assert_allclose(model.predict(beyond), model.predict(ends), rtol=1e-9)
+
+
+@quick
+@given(seeds, budgets, st.sampled_from([None, 1, 12]))
+def test_curves_add_up_to_predictions(seed, epsilon, knots):
+    X, y = skewed(seed=seed)
+    model = seeded(PrivateAdditiveRegression, X, y, epsilon=epsilon, seed=seed, knots=knots)
+    rng = np.random.default_rng(seed)
+    rows = inside(model, 50, rng)
+    rows[::2] *= rng.uniform(-3.0, 3.0, size=(25, rows.shape[1]))
+    expected = np.full(len(rows), model.intercept_)
+    for column in range(rows.shape[1]):
+        x, height = model.curve(column)
+        assert len(x) == len(height)
+        assert (np.diff(x) > 0.0).all()
+        expected += np.interp(rows[:, column], x, height)
+        if len(x) > 1:
+            np.testing.assert_array_equal(model.feature_range_[column], [x[0], x[-1]])
+    np.testing.assert_allclose(model.predict(rows), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_curve_is_zero_at_the_median():
+    X, y = uniform(20_000)
+    model = seeded(PrivateAdditiveRegression, X, y)
+    for column in range(3):
+        x, height = model.curve(column)
+        middle = np.interp(np.median(X[:, column]), x, height)
+        assert abs(middle) < 0.02 * np.ptp(height)
+    assert model.intercept_ == pytest.approx(np.median(y), abs=0.1 * y.std())
+
+
+@pytest.mark.parametrize("knots", [1, 2, 7, 30])
+def test_as_many_knots_as_were_asked_for(knots):
+    X, y = uniform(20_000, columns=2)
+    model = seeded(PrivateAdditiveRegression, X, y, knots=knots)
+    for column in range(2):
+        x, _ = model.curve(column)
+        # And the two ends.
+        assert len(x) == knots + 2
+        shares = np.mean(X[:, [column]] < x[1:-1], axis=0)
+        np.testing.assert_allclose(shares, np.arange(1, knots + 1) / (knots + 1), atol=0.02)
+
+
+def test_a_curve_bends_where_the_data_do():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, size=(30_000, 2))
+    y = np.abs(X[:, 0]) + np.sin(X[:, 1]) + 0.1 * rng.normal(size=30_000)
+    model = seeded(PrivateAdditiveRegression, X, y, epsilon=5.0)
+    grid = np.linspace(-2.8, 2.8, 50)
+    for column, shape in enumerate((np.abs, np.sin)):
+        found = model.predict(np.column_stack([grid * (column == k) for k in range(2)]))
+        wanted = shape(grid)
+        assert np.std((found - found.mean()) - (wanted - wanted.mean())) < 0.15
+
+
+@every
+def test_public_bounds_are_where_it_ends(cls):
+    X, y = uniform()
+    schema = Schema({0: Numeric(0.0, 2.0), 1: Binary(), 2: Numeric(-10.0, 10.0)})
+    model = seeded(cls, X, y, schema=schema)
+    np.testing.assert_array_equal(model.feature_range_, [[0.0, 2.0], [0.0, 1.0], [-10.0, 10.0]])
+    low, high = np.array([[-1.0, -4.0, -99.0], [5.0, 2.0, 99.0]])
+    for row, same in ((low, [0.0, 0.0, -10.0]), (high, [2.0, 1.0, 10.0])):
+        np.testing.assert_array_equal(model.predict([row]), model.predict([same]))
+
+
+@every
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_rows_to_predict_for_are_finite(cls, value):
+    X, y = uniform(500)
+    model = seeded(cls, X, y)
+    with pytest.raises(NotFiniteError):
+        model.predict([[1.0, value, 1.0]])
+
+
+@every
+@pytest.mark.parametrize("rows", [20, 500])
+def test_rows_with_nothing_to_predict_from(cls, rows):
+    """With missing="drop" NaN is predicted as NaN, and other rows as if they were alone."""
+    X, y = uniform(rows)
+    model = seeded(cls, X, y, missing="drop", epsilon=5.0)
+    found = model.predict([[1.0, np.nan, 1.0], [1.0, 1.0, 1.0]])
+    assert np.isfinite(found[1])
+    assert found[1] == pytest.approx(model.predict([[1.0, 1.0, 1.0]])[0], rel=1e-12)
+    # Infinity is beyond every range, and a model of a mean is flat.
+    far = model.predict([[1.0, np.inf, 1.0], [1.0, -np.inf, 1.0]])
+    near = model.predict([[1.0, 1e300, 1.0], [1.0, -1e300, 1.0]])
+    np.testing.assert_allclose(far, near, rtol=1e-12)
