@@ -188,6 +188,12 @@ class PrivateLinearRegression(PrivateModel):
         array of shape (n_features + 1, 2)
             Lower and upper ends.
 
+        Notes
+        -----
+        Slopes are those of features cut to `feature_range_`, with long rows weighted as in the
+        fit: where a line is not the whole truth, these differ from slopes of whole columns. Slopes
+        that were shrunk, because they were mostly noise, have too short intervals.
+
         Privacy
         -------
         Computed from released numbers; costs nothing.
@@ -217,6 +223,12 @@ class PrivateLinearRegression(PrivateModel):
         Summary
             Budget and fit at the top, then coefficients with their standard errors and intervals.
 
+        Notes
+        -----
+        Slopes are those of features cut to `feature_range_`, with long rows weighted as in the
+        fit: where a line is not the whole truth, these differ from slopes of whole columns. Slopes
+        that were shrunk, because they were mostly noise, have too short intervals.
+
         Privacy
         -------
         Computed from released numbers; costs nothing.
@@ -237,6 +249,12 @@ class PrivateLinearRegression(PrivateModel):
         -------
         matplotlib Axes
             Coefficients times half the width of their ranges, the largest on top.
+
+        Notes
+        -----
+        Slopes are those of features cut to `feature_range_`, with long rows weighted as in the
+        fit: where a line is not the whole truth, these differ from slopes of whole columns. Slopes
+        that were shrunk, because they were mostly noise, have too short intervals.
 
         Privacy
         -------

@@ -189,7 +189,8 @@ def _decide(counts: Floats, sigma: float, rows: float) -> _Range:
     elif evidence > _CLEAR * noise:
         # Beside a run that is seen clearly, noise is no part of it.
         clear = np.flatnonzero(sizes[first : last + 1] > _BESIDE * noise)
-        first, last = first + int(clear[0]), first + int(clear[-1])
+        if clear.size:
+            first, last = first + int(clear[0]), first + int(clear[-1])
     run = slice(first, last + 1)
     needed = _SIGN_EVIDENCE * sigma * math.sqrt(last + 1 - first)
     plus, minus = float(positive[run].sum()), float(negative[run].sum())

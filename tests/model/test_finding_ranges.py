@@ -112,15 +112,32 @@ def test_noise_beside_a_range_does_not_widen_it():
 
 
 @quick
-@given(st.integers(0, 2**32), st.floats(0.1, 1e6))
-def test_any_counts_have_a_range(seed, sigma):
+@given(
+    st.integers(0, 2**32),
+    st.floats(0.1, 1e6),
+    st.floats(0.0, 10.0),
+    st.integers(0, 200),
+    st.integers(1, 201),
+)
+def test_any_counts_have_a_range(seed, sigma, height, first, length):
+    """Noise alone, or with as much of a column in each of a few powers, or of very many."""
     rng = np.random.default_rng(seed)
     counts = sigma * rng.normal(size=2 * (_MOST - _LEAST + 1) + 1)
+    counts[first : first + length] += height * sigma
     found = _decide(counts, sigma, 10.0)
     assert math.isfinite(found.low)
     assert found.low < found.high < math.inf
-    # Noise alone seldom leads to an absurd size.
     assert max(-found.low, found.high) <= 2.0 ** (_MOST + 1)
+
+
+@pytest.mark.parametrize("height", [2.5, 3.0, 4.0, 4.75, 5.0, 6.0])
+def test_a_column_of_all_sizes_has_a_range(height):
+    """Spread evenly over 40 powers of two, in none of which there is much."""
+    counts = np.zeros(2 * (_MOST - _LEAST + 1) + 1)
+    counts[-60:-20] = height
+    found = _decide(counts, 1.0, 40 * height)
+    assert found.low == 0.0
+    assert found.high > 1.0
 
 
 # ------------------------------------------------------------------------------------- marginals

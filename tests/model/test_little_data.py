@@ -118,8 +118,8 @@ def test_any_budget_with_any_number_of_rows_is_finite(cls, epsilon, rows):
 @every
 def test_more_columns_than_rows(cls):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 60))
-    y = X[:, 0] + rng.normal(size=40)
+    X = rng.normal(size=(20, 30))
+    y = X[:, 0] + rng.normal(size=20)
     for epsilon in (1.0, 1000.0):
         options = {"knots": 1} if cls is PrivateAdditiveRegression else {}
         model = seeded(cls, X, y, epsilon=epsilon, **options)
