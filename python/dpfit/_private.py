@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, Self, cast
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from dpfit._estimator import Array, PrivateRegressor
 from dpfit._parameters import Budget, integer, one_of
@@ -65,7 +67,10 @@ class PrivateModel(PrivateRegressor):
             raise ParameterError("unit and max_rows go together: give both or none")
         if isinstance(unit, str):
             X, unit = _without_column(X, unit)
-        return self._spend(X, y, rows_per_unit=self._rows_per_unit(), unit=unit)
+        # Threads of the linear algebra of small matrices would wait, spinning, while the core's
+        # threads go over the rows: with both, a round takes twice as long.
+        with _threads_of_libraries().limit(limits=1, user_api="blas"):
+            return self._spend(X, y, rows_per_unit=self._rows_per_unit(), unit=unit)
 
     def _rows_per_unit(self) -> int:
         if self.max_rows is None:
@@ -150,6 +155,12 @@ class PrivateModel(PrivateRegressor):
         elif isinstance(feature, int | np.integer) and 0 <= feature < len(names):
             return int(feature)
         raise ParameterError(f"no feature {feature!r}; there are {', '.join(names[:20])}")
+
+
+@functools.cache
+def _threads_of_libraries() -> ThreadpoolController:
+    """Return what sets the number of threads of libraries; finding them takes milliseconds."""
+    return ThreadpoolController()
 
 
 def _without_column(X: Any, name: str) -> tuple[Any, Any]:
