@@ -54,7 +54,7 @@ VARIANTS = {
         "X'X: 0.4": lambda: share(gram=0.4),
         "ranges of features: half": lambda: share(feature_powers=0.0275, feature_bins=0.0275),
         "ranges of features: double": lambda: share(feature_powers=0.11, feature_bins=0.11),
-        "no choice of ranges, 5-95 %": lambda: constant(plan, _CUTS=(), _FEW_CUTS=()),
+        "no choice of ranges, 1-99 %": lambda: constant(plan, _CUTS=(), _FEW_CUTS=()),
         "one cut at 10 %": lambda: constant(plan, _CUTS=((0.1, 1.85),)),
         "both cuts always": lambda: constant(plan, _CUTS_FROM=0.0),
         "evidence for a range: 0": lambda: constant(ranges, _EVIDENCE=0.0),

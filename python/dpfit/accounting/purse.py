@@ -32,7 +32,7 @@ class Purse:
     >>> purse = Purse(1.0)
     >>> purse.take(0.36)
     0.6
-    >>> purse.rest()
+    >>> round(purse.rest(), 12)
     0.8
     """
 
