@@ -16,7 +16,7 @@ from dpfit._validate import validate
 from dpfit.accounting import Event, Neighbors, PrivacyRecord, describe_unit
 from dpfit.release import Publisher
 
-__all__ = ["Floats", "LinearModel", "PrivateRegressor"]
+__all__ = ["Array", "Floats", "PrivateRegressor"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Array: TypeAlias = npt.NDArray[Any]
@@ -121,39 +121,3 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         finite = not self.__sklearn_tags__().input_tags.allow_nan
         rows = validate(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
         return cast(Floats, rows)
-
-
-class LinearModel(PrivateRegressor):
-    """A linear model of rows whose norm is cut to a bound."""
-
-    coef_: Floats
-    intercept_: float
-
-    def predict(self, X: Any) -> Floats:
-        """Predict, with rows clipped as in the fit.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of numbers.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            Predictions.
-        """
-        rows = self._rows(X)
-        bound = self._prediction_bound()
-        if bound is None:
-            unclipped: Floats = rows @ self.coef_ + self.intercept_
-            return unclipped
-        # Divided by their largest entries first: squares of these cannot overflow.
-        sizes = np.maximum(np.abs(rows).max(axis=1), 1e-300)
-        directions = rows / sizes[:, None]
-        sizes = np.minimum(sizes, bound / np.maximum(np.linalg.norm(directions, axis=1), 1e-300))
-        predictions: Floats = directions @ self.coef_ * sizes + self.intercept_
-        return predictions
-
-    def _prediction_bound(self) -> float | None:
-        """Return the norm to which rows are clipped; None for not at all."""
-        return None

@@ -100,6 +100,7 @@ class PrivateModel(PrivateRegressor):
             knots=self._knots(),
             rows_are_public=self._rows_are_public(missing, unit),
             rows_per_unit=self._rows_per_unit(),
+            n_jobs=self.n_jobs,
             show=self.verbose,
             name=type(self).__name__,
         )

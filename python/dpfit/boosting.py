@@ -85,9 +85,10 @@ class Boosting:
         self._held_back = held_back
         self.theta: Floats = np.zeros(len(gram))
         self._directions = directions
+        nothing = np.zeros((directions.shape[1], directions.shape[1]))
+        self._state = _Noise(nothing, nothing)
         # What stays, whatever the rounds do.
         self._fixed: Floats = np.zeros(len(gram))
-        self._state: _Noise | None = None
         self.restrict(directions)
 
     def restrict(self, directions: Floats) -> None:
@@ -100,12 +101,12 @@ class Boosting:
         values, vectors = scipy.linalg.eigh(steered)
         step = (vectors / np.maximum(values + norm, _FLOOR * norm)) @ vectors.T
         self._step: Floats = step
-        previous = None if self._state is None else (self._directions, self._state)
+        change = directions.T @ self._directions
         self._directions = directions
         self._small = gram
         self._norm = norm
         self._true = _without_noise(gram, norm)
-        self._state = _Noise.start(np.eye(len(gram)) - step @ self._true, previous, directions)
+        self._state = self._state.moved(np.eye(len(gram)) - step @ self._true, change)
         self.theta = self._fixed + directions @ (directions.T @ (self.theta - self._fixed))
 
     @property
@@ -121,7 +122,6 @@ class Boosting:
         # Public numbers, kept finite so that a wild round cannot end the fit.
         moved = np.nan_to_num(self.theta + step, posinf=_LARGEST, neginf=-_LARGEST)
         self.theta = np.clip(moved, -_LARGEST, _LARGEST)
-        assert self._state is not None
         self._state.advance(sigma * self._step)
         result: Floats = moments
         return result
@@ -135,7 +135,6 @@ class Boosting:
         to be noise, the slopes are shrunk and the last few rounds find the constant that goes with
         them.
         """
-        assert self._state is not None
         total = np.zeros_like(self.theta)
         self._state.begin_mean()
         for done in range(1, rounds + 1):
@@ -196,7 +195,6 @@ class Boosting:
         self._fixed = self.theta.copy()
         self._fixed[-1] = 0.0
         self.restrict(np.eye(len(theta))[:, -1:])
-        assert self._state is not None
         total, rounds = np.zeros_like(theta), 0
         self._state.begin_mean()
         for _ in counter:
@@ -210,7 +208,6 @@ class Boosting:
 
     def _sampling(self, rounds: int) -> Floats:
         """Return the covariance that errors of variance one in the rows would add."""
-        assert self._state is not None
         values, vectors = scipy.linalg.eigh(self._small)
         inverse = (vectors / np.maximum(values, _FLOOR * self._norm)) @ vectors.T
         reached = np.eye(len(inverse)) - self._state.mean_decay(rounds)
@@ -247,15 +244,9 @@ class _Noise:
         self._sum = np.zeros_like(covariance)
         self._counting = False
 
-    @classmethod
-    def start(
-        cls, decay: Floats, previous: tuple[Floats, _Noise] | None, directions: Floats
-    ) -> _Noise:
-        if previous is None:
-            return cls(decay, np.zeros_like(decay))
-        old, noise = previous
-        change = directions.T @ old
-        return cls(decay, change @ noise._error @ change.T)
+    def moved(self, decay: Floats, change: Floats) -> _Noise:
+        """Return the same error in other directions, before any sum."""
+        return _Noise(decay, change @ self._error @ change.T)
 
     def begin_mean(self) -> None:
         self._counting = True

@@ -82,6 +82,7 @@ def fit_table(
     knots: int | None,
     rows_are_public: bool,
     rows_per_unit: int,
+    n_jobs: int | None,
     show: bool,
     name: str,
 ) -> Fitted:
@@ -108,7 +109,7 @@ def fit_table(
             again = publisher.count(table.rows(), purse.take(shares.rows))
             plan = replace(plan, rows=max(_combined(rows, again, shares.rows / SHARES.rows), 1.0))
     marginals = release_marginals(
-        table.histogram, publisher, [*wanted, target.bounds is None], rows, purse, shares
+        table.histogram, publisher, [*wanted, target.bounds is None], plan.rows, purse, shares
     )
     centre, scale = _target_range(target, marginals.pop(), plan.target_share)
     if mean_only:
@@ -131,7 +132,7 @@ def fit_table(
         intercept=basis.intercept,
     )
     stored, gram = table.store(row_map)
-    model = _Model(basis, centre, scale, stored, publisher, plan, show, name)
+    model = _Model(basis, centre, scale, stored, publisher, plan, n_jobs, show, name)
     if mean_only:
         return model.mean(purse.rest())
     return model.boost(gram, purse, additive=additive)
@@ -162,21 +163,36 @@ class _Model:
     stored: _native.Rows
     publisher: Publisher
     plan: Plan
+    n_jobs: int | None
     show: bool
     name: str
     tau: float = 1.0
     mu_round: float = 0.0
+    # Of the noise in the last gradient.
+    sigma: float = 0.0
 
     def gradient(self, theta: Floats) -> tuple[Floats, float]:
-        """Release X'g at theta."""
+        """Release X'g at theta; return it and its noise's sigma.
+
+        Privacy
+        -------
+        The exact sums go to the publisher and nowhere else.
+        """
         tau = max(round(self.tau * _ONE), 1)
-        exact = self.stored.gradient(theta, tau)
-        return self.publisher.gradient(exact, tau, self.mu_round, 1.0, _UNIT)
+        exact = self.stored.gradient(theta, tau, n_jobs=self.n_jobs)
+        noisy, self.sigma = self.publisher.gradient(exact, tau, self.mu_round, 1.0, _UNIT)
+        return noisy, self.sigma
 
     def residuals(self, theta: Floats, mu: float) -> tuple[float, float]:
-        """Release the mean of squared residuals at theta; return it and its noise's sigma."""
+        """Release the mean of squared residuals at theta; return it and its noise's sigma.
+
+        Privacy
+        -------
+        The exact sum goes to the publisher and nowhere else.
+        """
         tau = max(round(self.tau * _ONE), 1)
-        total, sigma = self.publisher.energy(self.stored.energy(theta, tau), tau, mu, _UNIT)
+        exact = self.stored.energy(theta, tau, n_jobs=self.n_jobs)
+        total, sigma = self.publisher.energy(exact, tau, mu, _UNIT)
         least = (_LEAST_RESIDUAL * self.tau) ** 2
         return max(total / self.plan.rows, least), sigma / self.plan.rows
 
@@ -213,7 +229,7 @@ class _Model:
             next(counter)
             moments.append(engine.round(self.gradient))
         if not additive:
-            noise = self.tau / self.mu_round / math.sqrt(len(moments))
+            noise = self.sigma / math.sqrt(len(moments))
             ridge = 0.5 * engine.norm
             tails = choose_tails(self.basis, noisy_gram, np.mean(moments, axis=0), noise, ridge)
             if tails:

@@ -148,6 +148,7 @@ class PrivateLinearRegression(PrivateModel):
         self.intercept_ = float(intercept)
         self.feature_range_ = ranges
         self.coef_noise_ = change @ mean.noise @ change.T
+        # Of a mean nothing was released about residuals: no target in its range is further away.
         variance = 1.0 if fitted.clipped_variance is None else fitted.clipped_variance
         self.coef_sampling_ = change @ mean.sampling @ change.T * variance
 

@@ -161,8 +161,7 @@ class Plan:
     def cuts(self) -> tuple[tuple[float, float], ...]:
         """Where the lines of a linear model may end; see :func:`dpfit.basis.linear_ramps`.
 
-        More places to choose from fit more tables and need more signal. The ratios are above those
-        of a normal column (1.82; 1.41 and 1.95), which so stays whole.
+        More places to choose from fit more tables and need more signal.
         """
         if self.columns > _FEW_FEATURES:
             return ()

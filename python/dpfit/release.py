@@ -142,7 +142,13 @@ class Publisher:
         return noisy * unit**2, sigma * unit**2
 
     def histogram_sigmas(self, counted: Sequence[bool], mu: tuple[float, float]) -> list[float]:
-        """Return the standard deviation of every column's noise in :meth:`histograms`."""
+        """Return the standard deviation of every column's noise in :meth:`histograms`.
+
+        Privacy
+        -------
+        That of the features makes all of their histograms together mu[0]-GDP, that of the target
+        makes its own mu[1]-GDP.
+        """
         features = self._histogram_sensitivity(sum(counted[:-1]))
         target = self._histogram_sensitivity(1)
         return [_sigma(features, mu[0])] * (len(counted) - 1) + [_sigma(target, mu[1])]

@@ -1,8 +1,8 @@
 """Where the numbers of a column lie, found out privately: histograms, each finer than the last.
 
 The first counts signed powers of two and decides on a range; the second counts equal bins in that
-range; where nearly all is found in a few of these bins, a third and a fourth look into them. What
-is known of a column afterwards is a :class:`~dpfit.marginal.Marginal`.
+range; where nearly all is found in a few of these bins, further ones look into them. What is
+known of a column afterwards is a :class:`~dpfit.marginal.Marginal`.
 
 The counts of powers of two are used for decisions only, and all later bins are placed relative to
 them. So a column multiplied by a power of two leads to the same decisions and the same noise in
@@ -108,9 +108,7 @@ def release_marginals(
     powers = _native.Bins.powers(_LEAST, _MOST)
     spend = _take(purse, wanted, (shares.feature_powers, shares.target_powers))
     counts, sigmas = _release(count, publisher, [powers if w else None for w in wanted], spend)
-    ranges = [
-        None if c is None else _decide(c, s, rows) for c, s in zip(counts, sigmas, strict=True)
-    ]
+    ranges = [None if c is None else _decide(c, s) for c, s in zip(counts, sigmas, strict=True)]
     marginals: list[Marginal | None] = [None] * len(ranges)
     first_looks, first_sigmas = marginals, sigmas
     part = (shares.feature_bins, shares.target_bins)
@@ -172,7 +170,7 @@ def _release(
     return publisher.histograms(count(bins), [0 if b is None else len(b) for b in bins], spend)
 
 
-def _decide(counts: Floats, sigma: float, rows: float) -> _Range:
+def _decide(counts: Floats, sigma: float) -> _Range:
     """Return the range for equal bins, by where powers of two are above the noise."""
     middle = counts.size // 2
     positive, negative, zero = counts[middle + 1 :], counts[:middle][::-1], counts[middle]

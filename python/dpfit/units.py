@@ -76,7 +76,8 @@ def _owners(unit: Any) -> Array:
     if not (whole or kinds <= {str, np.str_}):
         raise ParameterError(_KINDS)
     owners = np.empty(len(values), dtype=object)
-    owners[:] = values
+    # Python's whole numbers compare exactly, whatever their size.
+    owners[:] = [int(value) for value in values] if whole else values
     return owners
 
 

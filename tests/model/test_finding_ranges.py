@@ -45,7 +45,7 @@ def exact_counts(column):
 
 
 def decided(column, sigma=1.0):
-    found = _decide(exact_counts(column), sigma, float(len(column)))
+    found = _decide(exact_counts(column), sigma)
     return found.low, found.high
 
 
@@ -106,7 +106,7 @@ def test_noise_beside_a_range_does_not_widen_it():
     same = 0
     for _ in range(500):
         noise = 7.0 * rng.normal(size=len(counts))
-        one, two = (_decide(part + noise, 7.0, 3000.0) for part in (counts, shifted))
+        one, two = (_decide(part + noise, 7.0) for part in (counts, shifted))
         same += (one.low * 32.0, one.high * 32.0) == (two.low, two.high)
     assert same >= 495
 
@@ -124,7 +124,7 @@ def test_any_counts_have_a_range(seed, sigma, height, first, length):
     rng = np.random.default_rng(seed)
     counts = sigma * rng.normal(size=2 * (_MOST - _LEAST + 1) + 1)
     counts[first : first + length] += height * sigma
-    found = _decide(counts, sigma, 10.0)
+    found = _decide(counts, sigma)
     assert math.isfinite(found.low)
     assert found.low < found.high < math.inf
     assert max(-found.low, found.high) <= 2.0 ** (_MOST + 1)
@@ -135,7 +135,7 @@ def test_a_column_of_all_sizes_has_a_range(height):
     """Spread evenly over 40 powers of two, in none of which there is much."""
     counts = np.zeros(2 * (_MOST - _LEAST + 1) + 1)
     counts[-60:-20] = height
-    found = _decide(counts, 1.0, 40 * height)
+    found = _decide(counts, 1.0)
     assert found.low == 0.0
     assert found.high > 1.0
 

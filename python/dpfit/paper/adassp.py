@@ -8,10 +8,11 @@ from typing import Any, cast
 import numpy as np
 
 from dpfit import _native
-from dpfit._estimator import Array, Floats, LinearModel
+from dpfit._estimator import Array, Floats
 from dpfit._parameters import Budget, integer, one_of, real, share, shares
 from dpfit._progress import rounds
 from dpfit.accounting import Event, Neighbors, per_round, split
+from dpfit.paper._linear import LinearModel
 from dpfit.release import Publisher
 from dpfit.solve import LearningRate, Ridge, inverse, learning_rate
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from dpfit._estimator import Array, Floats, LinearModel
+from dpfit._estimator import Array, Floats
 from dpfit._parameters import Budget, integer
 from dpfit.accounting import Event, Neighbors
 from dpfit.exceptions import NotFiniteError, ParameterError
+from dpfit.paper._linear import LinearModel
 from dpfit.paper._tukey import Grid, release_tukey_point
 from dpfit.release import Publisher
 
