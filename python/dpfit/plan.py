@@ -2,7 +2,7 @@
 
 Nothing here sees data: a plan is made of the budget, the columns and the released number of rows.
 The constants were chosen on the tables with an odd task number, at epsilon 0.1, 1 and 10
-(``docs/no_tuning.md`` has the experiments); none of them is sharp.
+(``docs/no_tuning.md``); ``benches/python/constants.py`` prints what others would give.
 """
 
 from __future__ import annotations
@@ -113,11 +113,11 @@ class Plan:
         return replace(SHARES, target_powers=target, target_bins=target)
 
     # Rounds before the residuals are measured and the ranges are decided, all rounds, and how many
-    # of the last ones are averaged. From 8 to 30 in all the error differs by 1 %.
+    # of the last ones are averaged.
     warm_up: int = 4
     rounds: int = 14
     averaged: int = 9
-    # The constant's share of the squared norm; from 0.08 to 0.3 the error differs by 1 %.
+    # The constant's share of the squared norm.
     intercept: float = 0.15
 
     @property

@@ -19,7 +19,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Tails: TypeAlias = dict[int, tuple[int, ...]]
 
 # A longer range is taken if the explained sum of squares, in units of the noise, grows by this
-# much. From 0 to 1 the error differs by 3 %, in different directions for different budgets.
+# much.
 _EVIDENCE = 0.5
 _SWEEPS = 3
 

@@ -32,8 +32,8 @@ Counter: TypeAlias = Callable[[list[_native.Bins | None]], _native.Histogram]
 
 # Powers of two from 1e-15 to 1e15; larger and smaller numbers count as these.
 _LEAST, _MOST = -50, 49
-# A bin of noise alone counts against a run of powers with this many standard deviations. Between
-# 1 and 2 little changes on tables with ample data; above 2 sparse columns are lost.
+# A bin of noise alone counts against a run of powers with this many standard deviations: less, and
+# runs go on into the noise; more, and sparse columns are lost.
 _RUN_PENALTY = 1.5
 # What a run must have in all, after the penalty, to be believed: among 100 powers of pure noise one
 # column of 50 has such a run (simulated 200,000 times).
@@ -46,7 +46,7 @@ _BESIDE = 3.5
 _SIGN_EVIDENCE = 2.0
 _ZERO_EVIDENCE = 3.0
 # What the bins at an end must have in all, in standard deviations of their sum. More would cut
-# tails that are there: 2.5 costs 2 % of the error at epsilon = 1.
+# tails that are there.
 _END_EVIDENCE = 1.5
 # How much less likely a size is for every factor of two that it is away from one.
 _ABSURDITY = 0.07
