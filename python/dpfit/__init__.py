@@ -9,10 +9,12 @@ from dpfit.exceptions import (
     InsecureSeedWarning,
     NotFiniteError,
     ParameterError,
+    SourceError,
 )
 from dpfit.linear import PrivateLinearRegression
 from dpfit.paper import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, TukeyEM
-from dpfit.schema import Binary, Numeric, Schema
+from dpfit.schema import Binary, Categorical, Numeric, Schema
+from dpfit.sources import scan_batches, scan_csv, scan_parquet
 
 __all__ = [
     "AdaSSP",
@@ -20,6 +22,7 @@ __all__ = [
     "BoostedAdaSSP",
     "BoostedMean",
     "BudgetExceeded",
+    "Categorical",
     "DPGradientDescent",
     "DpfitError",
     "InsecureSeedWarning",
@@ -29,8 +32,12 @@ __all__ = [
     "PrivateAdditiveRegression",
     "PrivateLinearRegression",
     "Schema",
+    "SourceError",
     "TukeyEM",
     "__version__",
+    "scan_batches",
+    "scan_csv",
+    "scan_parquet",
 ]
 
 __version__ = version("dpfit")

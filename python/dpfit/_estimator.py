@@ -68,7 +68,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
             for name in _SWITCHES & self.get_params().keys():
                 switch(name, getattr(self, name))
             spend = budget(self.epsilon, self.delta, self.mu)
-            X, y = validate(self, X, y, y_numeric=True, ensure_all_finite=False)
+            X, y = self._checked(X, y, details)
             source = entropy(self.random_state)
             publisher = Publisher(
                 source,
@@ -85,6 +85,10 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
                 notes=notes,
             )
         return self
+
+    def _checked(self, X: Any, y: Any, details: dict[str, Any]) -> tuple[Any, Any]:
+        """Return what the fit takes for X and y."""
+        return cast(tuple[Any, Any], validate(self, X, y, y_numeric=True, ensure_all_finite=False))
 
     def _protected(self) -> str:
         """Return what one change of the table is, for the record."""

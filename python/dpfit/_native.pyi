@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _Array: TypeAlias = npt.NDArray[Any]
+# One array of all columns, or one for each.
+_Table: TypeAlias = _Array | list[_Array]
 _Missing: TypeAlias = Literal["error", "drop"]
 
 __all__ = [
@@ -32,12 +34,13 @@ __all__ = [
 class RowMap:
     """The public description of the map from a row of floats to a row of integers.
 
-    `columns` has, for every column of X, (centre, scale, ramps). With z = (x - centre) / scale,
-    every ramp (low, high, gain) of the column gives one feature,
+    `columns` has, for every column of X, (centre, scale, ramps) or (count, height). With
+    z = (x - centre) / scale, every ramp (low, high, gain) of the column gives one feature,
     gain * (clamp(z, low, high) - clamp(0, low, high)). `low` may be `-inf` and `high` may be `inf`;
-    a column without ramps is not used. `target` is (centre, scale) of y, whose values are then
-    integer multiples of `unit`. `intercept` is the share of the squared norm that a constant
-    feature gets, the last one.
+    a column without ramps is not used. A column of `count` levels holds their numbers from 0 on
+    and gives a feature for each, `height` for that of the row and 0 for all others. `target` is
+    (centre, scale) of y, whose values are then integer multiples of `unit`. `intercept` is the
+    share of the squared norm that a constant feature gets, the last one.
 
     A row of norm above one is scaled down to one: with `norm="clip"` x alone (the features within
     sqrt(1 - intercept), the constant being sqrt(intercept)), with `norm="weight"` x, the constant
@@ -50,7 +53,9 @@ class RowMap:
 
     def __new__(
         cls,
-        columns: Sequence[tuple[float, float, Sequence[tuple[float, float, float]]]],
+        columns: Sequence[
+            tuple[float, float, Sequence[tuple[float, float, float]]] | tuple[int, float]
+        ],
         *,
         target: tuple[float, float] = ...,
         unit: float,
@@ -74,7 +79,7 @@ class Rows:
     def __new__(cls, row_map: RowMap, *, directory: str | None = ...) -> Rows: ...
     def extend(
         self,
-        x: _Array,
+        x: _Table,
         y: _Array,
         gram: Gram | None = ...,
         *,
@@ -125,7 +130,7 @@ class Gram:
     def extend(
         self,
         row_map: RowMap,
-        x: _Array,
+        x: _Table,
         y: _Array,
         *,
         missing: _Missing = ...,
@@ -205,7 +210,7 @@ class ExampleGradient:
 
     @staticmethod
     def of(
-        x: _Array,
+        x: _Table,
         y: _Array,
         theta: _Floats,
         bound: float,
@@ -260,7 +265,7 @@ class Histogram:
         """Columns that are counted."""
     def extend(
         self,
-        x: _Array,
+        x: _Table,
         y: _Array,
         *,
         missing: _Missing = ...,

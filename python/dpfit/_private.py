@@ -7,22 +7,26 @@ from collections.abc import Sequence
 from typing import Any, Self, cast
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from dpfit._estimator import Array, PrivateRegressor
+from dpfit._estimator import Array, Floats, PrivateRegressor
 from dpfit._parameters import Budget, integer, one_of
+from dpfit._progress import rows_read
+from dpfit._validate import validate
 from dpfit.accounting import Event, describe_unit
-from dpfit.exceptions import ParameterError
+from dpfit.exceptions import NotFiniteError, ParameterError
 from dpfit.fitting import Fitted, fit_table
 from dpfit.release import Publisher
-from dpfit.schema import Kind, Schema
-from dpfit.table import ArrayTable, Missing
-from dpfit.units import kept_rows
+from dpfit.schema import Categorical, Kind, Schema, terms
+from dpfit.sources import Reading, Source, named_source
+from dpfit.sources.arrays import ArraySource
+from dpfit.table import Missing
 
 __all__ = ["PrivateModel"]
 
 # The core's features end at 8192, the constant included; a line or a curve has at least one.
-_MOST_COLUMNS = 4000
+_MOST_TERMS = 4000
 
 
 class PrivateModel(PrivateRegressor):
@@ -36,18 +40,24 @@ class PrivateModel(PrivateRegressor):
     n_rounds_: int
     residual_variance_: float | None
     target_range_: tuple[float, float]
+    intercept_: float
     _additive: bool
     _fitted: Fitted
+    _kinds: list[Kind]
+    # Names of columns that are in the table and are no features.
+    _aside: list[str]
 
-    def fit(self, X: Any, y: Any, *, unit: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, unit: Any = None) -> Self:
         """Fit the model. Every fit spends its budget anew.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of numbers.
-        y : array-like of shape (n_samples,)
-            The target.
+        X : table
+            Rows: an array; a frame of pandas, polars, Arrow or any other library that narwhals
+            understands; an Arrow stream; what `dpfit.scan_parquet`, `dpfit.scan_csv` or
+            `dpfit.scan_batches` returns; a Dask frame or array; a Spark frame.
+        y : array-like of shape (n_samples,) or str, optional
+            The target, or the name of the column of X that is. A scan may have it already.
         unit : array-like of shape (n_samples,) or str, optional
             Whose row it is, if a person may have several, or the name of the column of X that says
             so (it is no feature then). Needs `max_rows`.
@@ -61,12 +71,10 @@ class PrivateModel(PrivateRegressor):
         -------
         The attributes set by a fit are together private with the budget asked for; if the fit is
         interrupted or fails, the model is as it was before. Without `unit` one row is protected;
-        with it, all rows of one unit.
+        with it, all rows of one unit. Names and types of columns are taken as public.
         """
         if (unit is None) != (self.max_rows is None):
             raise ParameterError("unit and max_rows go together: give both or none")
-        if isinstance(unit, str):
-            X, unit = _without_column(X, unit)
         # Threads of the linear algebra of small matrices would wait, spinning, while the core's
         # threads go over the rows: with both, a round takes twice as long.
         with _threads_of_libraries().limit(limits=1, user_api="blas"):
@@ -80,31 +88,72 @@ class PrivateModel(PrivateRegressor):
     def _protected(self) -> str:
         return describe_unit(self.max_rows)
 
+    def _checked(self, X: Any, y: Any, details: dict[str, Any]) -> tuple[Any, Any]:
+        """Return the table as a source of rows, the target and the unit included."""
+        unit = details["unit"]
+        source = named_source(X, y if isinstance(y, str) or y is None else _series(self, y), unit)
+        self._aside = [name for name in (y, unit) if isinstance(name, str)]
+        if source is None:
+            if isinstance(y, str) or isinstance(unit, str):
+                what = "target" if isinstance(y, str) else "unit"
+                raise ParameterError(
+                    f"X has no column {(y if isinstance(y, str) else unit)!r} to be the {what}"
+                )
+            X, y = self._arrays(X, y)
+            return ArraySource(X, y, unit), None
+        _check_columns(self, source, reset=True)
+        if y is None and not isinstance(getattr(X, "target", None), str):
+            raise ParameterError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        return source, None
+
+    def _arrays(self, X: Any, y: Any) -> tuple[Array, Array]:
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS" and self._levels():
+            # Texts are looked up among the levels later on, column by column.
+            y = validate(self, X="no_validation", y=y, y_numeric=True, ensure_all_finite=False)
+            validate(self, X, reset=True, skip_check_array=True)
+            return X.astype(object), y
+        found = validate(self, X, y, y_numeric=True, ensure_all_finite=False)
+        return cast(tuple[Array, Array], found)
+
+    def _levels(self) -> bool:
+        kinds = self.schema.values() if isinstance(self.schema, Schema) else ()
+        return any(isinstance(kind, Categorical) for kind in kinds)
+
     def _fit(
-        self, X: Array, y: Array, spend: Budget, publisher: Publisher, unit: Any = None
+        self, X: Any, y: Any, spend: Budget, publisher: Publisher, unit: Any = None
     ) -> tuple[tuple[Event, ...], tuple[str, ...]]:
-        if X.shape[1] > _MOST_COLUMNS:
-            raise ParameterError(f"X must have at most {_MOST_COLUMNS} columns")
+        source: Source = X
         missing = cast(Missing, one_of("missing", self.missing, ("error", "drop")))
-        kinds, target = self._kinds(X.shape[1])
-        if unit is not None:
-            kept = kept_rows(unit, X, y, self._rows_per_unit())
-            X, y = X[kept], y[kept]
+        kinds, schema = self._resolved(source)
+        if len(terms(kinds)) > _MOST_TERMS:
+            raise ParameterError(
+                f"X must have at most {_MOST_TERMS} columns, with every level as one"
+            )
+        # Names that a message could have are known by now: rows are read from here on.
+        reading = Reading(
+            missing,
+            self.n_jobs,
+            None if unit is None else self._rows_per_unit(),
+            rows_read(show=self.verbose, name=type(self).__name__),
+        )
         fitted = fit_table(
-            ArrayTable(X, y, missing=missing, n_jobs=self.n_jobs),
+            source.table(kinds, reading),
             kinds,
-            target.target,
+            schema.target,
             publisher,
             spend.mu,
             additive=self._additive,
-            knots=self._knots(),
+            knots=self._knots(kinds),
             rows_are_public=self._rows_are_public(missing, unit),
             rows_per_unit=self._rows_per_unit(),
             n_jobs=self.n_jobs,
             show=self.verbose,
             name=type(self).__name__,
         )
-        self._fitted = fitted
+        self._fitted, self._kinds = fitted, kinds
         self.n_rows_ = fitted.rows
         self.n_rounds_ = fitted.rounds
         self.target_range_ = (fitted.centre - fitted.scale, fitted.centre + fitted.scale)
@@ -123,16 +172,70 @@ class PrivateModel(PrivateRegressor):
         """
         return self.neighbors == "replace" and missing == "error" and unit is None
 
-    def _kinds(self, count: int) -> tuple[list[Kind], Schema]:
+    def _resolved(self, source: Source) -> tuple[list[Kind], Schema]:
         schema = Schema() if self.schema is None else self.schema
         if not isinstance(schema, Schema):
             raise ParameterError("schema must be a Schema, for example Schema({0: Binary()})")
         names = getattr(self, "feature_names_in_", None)
-        kinds = schema.resolve(None if names is None else [str(n) for n in names], count)
-        return kinds, schema
+        names = None if names is None else [str(name) for name in names]
+        return schema.resolve(names, source.columns, source.declared), schema
 
-    def _knots(self) -> int | None:
+    def _knots(self, kinds: Sequence[Kind]) -> int | None:
         return None
+
+    def predict(self, X: Any) -> Any:
+        """Predict, batch by batch.
+
+        Parameters
+        ----------
+        X : table
+            Rows, of any kind that `fit` takes, with the same columns; the target's column may be
+            there and is not looked at.
+
+        Returns
+        -------
+        array, or what fits the kind of X
+            A series for a frame, a lazy series or array for Dask's, a column for Spark's, to be
+            used with ``withColumn``; an array for all others.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        source = named_source(X, names=None if names is None else list(names), without=self._aside)
+        if source is None:
+            rows = X
+            if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS"):
+                rows = self._rows(X)
+            else:
+                validate(self, X, reset=False, skip_check_array=True)
+            source = ArraySource(rows, None)
+        else:
+            _check_columns(self, source, reset=False)
+        return source.predict(self._kinds, self._predict_columns)
+
+    def _predict_columns(self, columns: list[Array]) -> Floats:
+        """Return predictions from columns as numbers."""
+        numbers = [np.asarray(column) for column in columns]
+        if self.missing == "error" and not all(np.isfinite(column).all() for column in numbers):
+            raise NotFiniteError("X or y contains NaN or infinity")
+        total = np.full(len(numbers[0]), self.intercept_)
+        for place, (column, kind) in enumerate(zip(numbers, self._kinds, strict=True)):
+            if isinstance(kind, Categorical):
+                # The last is for levels that are not listed, whose number is -1.
+                effects = np.append(self._effects(place), 0.0)
+                missing = np.isnan(column)
+                part = effects[np.where(missing, -1, column).astype(np.intp)]
+                total += np.where(missing, np.nan, part)
+            else:
+                total += self._effect(place, column.astype(np.float64, copy=False))
+        return total
+
+    def _effect(self, place: int, x: Floats) -> Floats | float:
+        """Return what a column of numbers adds to the predictions."""
+        raise TypeError("a private model needs a method _effect")
+
+    def _effects(self, place: int) -> Floats:
+        """Return what every level of a column adds to the predictions."""
+        raise TypeError("a private model needs a method _effects")
 
     def _set_attributes(self, fitted: Fitted, kinds: Sequence[Kind]) -> None:
         raise TypeError("a private model needs a method _set_attributes")
@@ -140,6 +243,7 @@ class PrivateModel(PrivateRegressor):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "drop"
+        tags.target_tags.required = True
         return tags
 
     def _names(self) -> list[str]:
@@ -147,6 +251,16 @@ class PrivateModel(PrivateRegressor):
         if names is not None:
             return [str(name) for name in names]
         return [f"x{i}" for i in range(self.n_features_in_)]
+
+    def _term_names(self, kinds: Sequence[Kind]) -> list[str]:
+        names, found = self._names(), []
+        for column, level in terms(kinds):
+            kind = kinds[column]
+            if level is not None and isinstance(kind, Categorical):
+                found.append(f"{names[column]}={kind.levels[level]}")
+            else:
+                found.append(names[column])
+        return found
 
     def _place(self, feature: Any) -> int:
         names = self._names()
@@ -164,9 +278,19 @@ def _threads_of_libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _without_column(X: Any, name: str) -> tuple[Any, Any]:
-    """Take a column out of a frame."""
-    columns = getattr(X, "columns", None)
-    if columns is None or name not in list(columns):
-        raise ParameterError(f"X has no column {name!r} to be the unit")
-    return X[[column for column in columns if column != name]], X[name]
+def _check_columns(estimator: PrivateModel, source: Source, *, reset: bool) -> None:
+    """Check names and number of columns as scikit-learn does, on a table without rows."""
+    import pyarrow as pa
+
+    if source.names is None:
+        empty: Any = np.zeros((0, source.columns))
+    else:
+        empty = pa.table({name: pa.nulls(0) for name in source.names})
+    validate(estimator, empty, reset=reset, skip_check_array=True)
+
+
+def _series(estimator: PrivateModel, y: Any) -> Any:
+    """Return a target that is not a column of the table, as an array if it is in memory."""
+    if type(y).__module__.partition(".")[0] in ("dask", "pyspark"):
+        return y
+    return validate(estimator, X="no_validation", y=y, y_numeric=True, ensure_all_finite=False)

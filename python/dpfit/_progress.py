@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-__all__ = ["rounds"]
+__all__ = ["rounds", "rows_read"]
 
 _WIDTH = 30
 
@@ -19,3 +19,17 @@ def rounds(count: int, *, show: bool, name: str) -> Iterator[int]:
             bar = "#" * done + "." * (_WIDTH - done)
             end = "\n" if t == count else ""
             print(f"\r{name} [{bar}] round {t}/{count}", end=end, file=sys.stderr, flush=True)
+
+
+def rows_read(*, show: bool, name: str) -> Callable[[int], None]:
+    """Return what shows the number of rows read so far, on standard error if `show`.
+
+    Privacy
+    -------
+    The number is that of the table, without noise: for the person who runs the fit.
+    """
+
+    def tell(rows: int) -> None:
+        print(f"\r{name} {rows:,} rows read ", end="", file=sys.stderr, flush=True)
+
+    return tell if show else lambda _: None

@@ -14,7 +14,7 @@ from dpfit._private import PrivateModel
 from dpfit.accounting import Neighbors
 from dpfit.fitting import Fitted
 from dpfit.plots import plot_curves
-from dpfit.schema import Kind, Schema
+from dpfit.schema import Categorical, Kind, Level, Schema
 from dpfit.summary import Summary, additive_summary
 from dpfit.table import Missing
 
@@ -90,7 +90,6 @@ class PrivateAdditiveRegression(PrivateModel):
     True
     """
 
-    intercept_: float
     feature_range_: Floats
     _additive = True
 
@@ -121,19 +120,29 @@ class PrivateAdditiveRegression(PrivateModel):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _knots(self) -> int | None:
+    def _knots(self, kinds: Sequence[Kind]) -> int | None:
         if self.knots is None:
             return None
+        levels = sum(len(kind.levels) for kind in kinds if isinstance(kind, Categorical))
+        curves = sum(not isinstance(kind, Categorical) for kind in kinds)
         # The core's features end at 8192, the constant included.
-        most = max(min(_MOST_KNOTS, 8191 // self.n_features_in_ - 1), 1)
+        most = max(min(_MOST_KNOTS, (8191 - levels) // max(curves, 1) - 1), 1)
         return integer("knots", self.knots, 1, most)
 
     def _set_attributes(self, fitted: Fitted, kinds: Sequence[Kind]) -> None:
         basis, theta = fitted.basis, fitted.mean.theta
         self._curves: list[tuple[Floats, Floats]] = []
         ranges = np.tile([-np.inf, np.inf], (len(kinds), 1))
-        for column in range(len(kinds)):
+        size = fitted.scale * basis.gain
+        for column, kind in enumerate(kinds):
             ramps = [(basis.ramps[i], theta[i]) for i in basis.of_column(column)]
+            if isinstance(kind, Categorical):
+                codes = np.arange(len(kind.levels), dtype=np.float64)
+                effects = np.array([coefficient * ramp.height for ramp, coefficient in ramps])
+                self._curves.append((codes, size * effects if ramps else np.zeros(len(codes))))
+                if ramps:
+                    ranges[column] = 0.0, 1.0
+                continue
             if not ramps:
                 self._curves.append((np.zeros(1), np.zeros(1)))
                 continue
@@ -141,13 +150,13 @@ class PrivateAdditiveRegression(PrivateModel):
             heights = np.zeros(len(points))
             for ramp, coefficient in ramps:
                 heights += coefficient * ramp.values(points)
-            self._curves.append((points, fitted.scale * basis.gain * heights))
+            self._curves.append((points, size * heights))
             ranges[column] = points[0], points[-1]
         constant = fitted.scale * math.sqrt(basis.intercept) * theta[-1]
         self.intercept_ = float(fitted.centre + constant)
         self.feature_range_ = ranges
 
-    def curve(self, feature: int | str) -> tuple[Floats, Floats]:
+    def curve(self, feature: int | str) -> tuple[Floats | list[Level], Floats]:
         """Return the curve of a feature: where it bends, and its height there.
 
         Parameters
@@ -159,30 +168,25 @@ class PrivateAdditiveRegression(PrivateModel):
         -------
         x, height : arrays
             The curve is straight between these points and flat beyond; heights are in the units
-            of y, and zero at the feature's median.
+            of y, and zero at the feature's median. Of a categorical column x is the list of its
+            levels; a level that is not listed has the height zero.
         """
-        x, height = self._curves[self._place(feature)]
+        place = self._place(feature)
+        x, height = self._curves[place]
+        kind = self._kinds[place]
+        if isinstance(kind, Categorical):
+            return list(kind.levels), height.copy()
         return x.copy(), height.copy()
 
-    def predict(self, X: Any) -> Floats:
-        """Predict the sum of the curves.
+    def _effect(self, place: int, x: Floats) -> Floats | float:
+        points, heights = self._curves[place]
+        if len(points) == 1:
+            return 0.0
+        effect: Floats = np.interp(x, points, heights)
+        return effect
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of numbers.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            Predictions.
-        """
-        rows = self._rows(X)
-        predictions = np.full(len(rows), self.intercept_)
-        for column, (points, heights) in enumerate(self._curves):
-            if len(points) > 1:
-                predictions += np.interp(rows[:, column], points, heights)
-        return predictions
+    def _effects(self, place: int) -> Floats:
+        return self._curves[place][1]
 
     def summary(self) -> Summary:
         """Return a table of the model: text when printed, HTML in a notebook.

@@ -8,6 +8,7 @@ An additive model has ramps between knots, whose sum is a piecewise-linear curve
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -18,12 +19,16 @@ import numpy as np
 import numpy.typing as npt
 
 from dpfit.marginal import Marginal
-from dpfit.schema import Binary, Kind
+from dpfit.schema import Binary, Categorical, Kind, Numeric
 
-__all__ = ["Basis", "Ramp", "additive_ramps", "linear_ramps"]
+__all__ = ["Basis", "Ramp", "Term", "additive_ramps", "level_ramps", "linear_ramps"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Cuts: TypeAlias = Sequence[tuple[float, float]]
+# A column, and one of its levels if it has them: what one coefficient of a linear model is for.
+Term: TypeAlias = tuple[int, int | None]
+RampColumn: TypeAlias = tuple[float, float, list[tuple[float, float, float]]]
+LevelColumn: TypeAlias = tuple[int, float]
 
 # The range of a column: what is beyond 1 % and 99 % is cut, the noise rarely shows it.
 _OUTER = 0.01
@@ -32,8 +37,8 @@ _OUTER = 0.01
 _TAIL_HEIGHT = 2.0
 # Bins between the median and a cut.
 _STEP = 1.5
-# With binary columns the squared norm grows with their number, but less than by one each: of the
-# levels of a category one is set. Half the root fits both one category and many flags.
+# With binary columns the squared norm grows with their number, but less than by one each: flags
+# are seldom set, and of those that stand for levels of one column one is.
 _BINARY_NORM = 0.5
 
 
@@ -53,6 +58,8 @@ class Ramp:
         How much it rises, before all features are multiplied by the basis's gain.
     tail : int
         0 for the middle of a column, negative for pieces below and positive for those above.
+    level : int, optional
+        Which level of the column it is for: x is then one where the column has it, zero elsewhere.
     """
 
     column: int
@@ -61,6 +68,12 @@ class Ramp:
     centre: float
     height: float
     tail: int = 0
+    level: int | None = None
+
+    @property
+    def term(self) -> Term:
+        """The column, and the level if there is one."""
+        return self.column, self.level
 
     @property
     def slope(self) -> float:
@@ -72,6 +85,11 @@ class Ramp:
         anchor = min(max(self.centre, self.low), self.high)
         result: Floats = (np.clip(x, self.low, self.high) - anchor) * self.slope
         return result
+
+
+def level_ramps(column: int, kind: Categorical) -> list[Ramp]:
+    """Return a feature for every level of a column."""
+    return [Ramp(column, 0.0, 1.0, 0.0, 1.0, level=level) for level in range(len(kind.levels))]
 
 
 def linear_ramps(column: int, kind: Kind, marginal: Marginal | None, cuts: Cuts) -> list[Ramp]:
@@ -154,7 +172,7 @@ def additive_ramps(column: int, kind: Kind, marginal: Marginal | None, knots: in
 
 
 def _public(column: int, kind: Kind, centre: float) -> Ramp:
-    if isinstance(kind, Binary):
+    if not isinstance(kind, Numeric):
         return Ramp(column, 0.0, 1.0, centre, 1.0)
     low, high = kind.bounds or (-1.0, 1.0)
     return Ramp(column, low, high, (low + high) / 2, 2.0)
@@ -205,12 +223,14 @@ class Basis:
         mean = 0.0
         for ramp in ramps:
             kind, marginal = kinds[ramp.column], marginals[ramp.column]
-            if isinstance(kind, Binary):
+            if not isinstance(kind, Numeric):
                 continue
             known = marginal or Marginal.uniform(ramp.low, ramp.high)
             middles, shares = known.points()
             mean += float(np.square(ramp.values(middles)) @ shares)
         mean += _BINARY_NORM * math.sqrt(sum(isinstance(kind, Binary) for kind in kinds))
+        # Of the levels of a column one is set.
+        mean += sum(isinstance(kind, Categorical) for kind in kinds)
         gain = math.sqrt((1.0 - intercept) / max(mean, 0.05)) / room
         return cls(tuple(ramps), len(kinds), gain, intercept)
 
@@ -219,23 +239,48 @@ class Basis:
         """Features, the constant included."""
         return len(self.ramps) + 1
 
-    def row_map_columns(self) -> list[tuple[float, float, list[tuple[float, float, float]]]]:
+    def row_map_columns(self) -> list[RampColumn | LevelColumn]:
         """Return the columns of the core's row map."""
-        columns: list[tuple[float, float, list[tuple[float, float, float]]]] = [
-            (0.0, 1.0, []) for _ in range(self.columns)
-        ]
-        for ramp in self.ramps:
-            centre, scale, parts = columns[ramp.column]
-            if not parts:
-                centre, scale = ramp.centre, (ramp.high - ramp.low) / 2
-            low, high = (ramp.low - centre) / scale, (ramp.high - centre) / scale
-            parts.append((low, high, self.gain * ramp.slope * scale))
-            columns[ramp.column] = (centre, scale, parts)
+        columns: list[RampColumn | LevelColumn] = []
+        for column in range(self.columns):
+            ramps = [self.ramps[i] for i in self.of_column(column)]
+            if ramps and ramps[0].level is not None:
+                columns.append((len(ramps), self.gain * ramps[0].height))
+                continue
+            centre, scale = (
+                (ramps[0].centre, (ramps[0].high - ramps[0].low) / 2) if ramps else (0.0, 1.0)
+            )
+            parts = [
+                (
+                    (ramp.low - centre) / scale,
+                    (ramp.high - centre) / scale,
+                    self.gain * ramp.slope * scale,
+                )
+                for ramp in ramps
+            ]
+            columns.append((centre, scale, parts))
         return columns
 
     def of_column(self, column: int) -> list[int]:
         """Return the features made of a column."""
-        return [i for i, ramp in enumerate(self.ramps) if ramp.column == column]
+        return self._by_column.get(column, [])
+
+    def of_term(self, term: Term) -> list[int]:
+        """Return the features made of a column, or for a level of it."""
+        features = self.of_column(term[0])
+        return features if term[1] is None else [features[term[1]]]
+
+    @functools.cached_property
+    def terms(self) -> list[Term]:
+        """What the features are for, in their order."""
+        return list(dict.fromkeys(ramp.term for ramp in self.ramps))
+
+    @functools.cached_property
+    def _by_column(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for i, ramp in enumerate(self.ramps):
+            found.setdefault(ramp.column, []).append(i)
+        return found
 
     def straight(self, features: Sequence[int]) -> Floats:
         """Return the unit vector of coefficients that makes one straight line of adjacent ramps."""

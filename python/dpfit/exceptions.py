@@ -10,6 +10,7 @@ __all__ = [
     "InsecureSeedWarning",
     "NotFiniteError",
     "ParameterError",
+    "SourceError",
 ]
 
 
@@ -23,6 +24,10 @@ class ParameterError(DpfitError, ValueError):
 
 class NotFiniteError(DpfitError, ValueError):
     """The data hold NaN or infinite entries and the caller asked for an error."""
+
+
+class SourceError(DpfitError, ValueError):
+    """A table cannot be read, or is not what it was said to be."""
 
 
 class BudgetExceeded(DpfitError):  # noqa: N818 - the name says what happened

@@ -13,16 +13,16 @@ import numpy.typing as npt
 from dpfit import _native
 from dpfit._progress import rounds
 from dpfit.accounting import Purse, per_round
-from dpfit.basis import Basis, Ramp, additive_ramps, linear_ramps
+from dpfit.basis import Basis, Ramp, additive_ramps, level_ramps, linear_ramps
 from dpfit.boosting import Averaged, Boosting
 from dpfit.marginal import Marginal
 from dpfit.plan import SHARES, Plan
 from dpfit.ranges import choose_tails, straight_lines
 from dpfit.release import Publisher
 from dpfit.scaling import release_marginals
-from dpfit.schema import Kind, Numeric
+from dpfit.schema import Categorical, Kind, Numeric, terms
 from dpfit.solve import unclipped
-from dpfit.table import Table
+from dpfit.table import Stored, Table
 
 __all__ = ["Fitted", "fit_table"]
 
@@ -100,7 +100,7 @@ def fit_table(
     else:
         rows = max(publisher.count(table.rows(), purse.take(SHARES.rows)), 1.0)
     wanted = [isinstance(kind, Numeric) and kind.bounds is None for kind in kinds]
-    plan = Plan(mu / rows_per_unit, rows, len(kinds), sum(wanted))
+    plan = Plan(mu / rows_per_unit, rows, len(terms(kinds)), sum(wanted))
     # Decided once: the second count, below, may say that slopes would do after all.
     shares, mean_only = plan.shares, plan.mean_only
     if mean_only:
@@ -117,7 +117,9 @@ def fit_table(
     else:
         ramps: list[Ramp] = []
         for column, (kind, marginal) in enumerate(zip(kinds, marginals, strict=True)):
-            if additive:
+            if isinstance(kind, Categorical):
+                ramps += level_ramps(column, kind)
+            elif additive:
                 ramps += additive_ramps(column, kind, marginal, knots or plan.knots)
             else:
                 ramps += linear_ramps(column, kind, marginal, plan.cuts)
@@ -160,7 +162,7 @@ class _Model:
     basis: Basis
     centre: float
     scale: float
-    stored: _native.Rows
+    stored: Stored
     publisher: Publisher
     plan: Plan
     n_jobs: int | None

@@ -15,7 +15,7 @@ from dpfit._private import PrivateModel
 from dpfit.accounting import Neighbors
 from dpfit.fitting import Fitted
 from dpfit.plots import plot_coefficients
-from dpfit.schema import Kind, Schema
+from dpfit.schema import Categorical, Kind, Schema, terms
 from dpfit.summary import Summary, linear_summary
 from dpfit.table import Missing
 
@@ -35,8 +35,8 @@ class PrivateLinearRegression(PrivateModel):
     mu : float or None
         The budget as a parameter of Gaussian DP, instead of epsilon and delta.
     schema : Schema or None
-        What is public about columns: bounds, zero-one columns. What is not listed is found out
-        privately.
+        What is public about columns: bounds, zero-one columns, levels. What is neither listed nor
+        declared by a column's type is found out privately.
     neighbors : {"add_remove", "replace"}
         One row more or less, or one row changed.
     max_rows : int or None
@@ -52,13 +52,16 @@ class PrivateLinearRegression(PrivateModel):
 
     Attributes
     ----------
-    coef_ : array of shape (n_features,)
-        Slopes, in the units of X and y.
+    coef_ : array of shape (n_terms,)
+        Slopes, in the units of X and y: one for each column of numbers and one for each level of a
+        categorical column. Without such columns there are as many terms as features.
+    coef_names_ : list of str
+        What each of them is for: a column's name, or ``column=level``.
     intercept_ : float
-        What is predicted where all features are zero.
-    feature_range_ : array of shape (n_features, 2)
+        What is predicted where all features are zero and no level is known.
+    feature_range_ : array of shape (n_terms, 2)
         Where the line goes: `predict` takes a value beyond as the nearest end.
-    coef_noise_, coef_sampling_ : arrays of shape (n_features + 1, n_features + 1)
+    coef_noise_, coef_sampling_ : arrays of shape (n_terms + 1, n_terms + 1)
         Covariances of the slopes and, last, of the intercept: of the noise that was added, and of
         the rows as a sample.
     target_range_ : tuple of two floats
@@ -93,7 +96,7 @@ class PrivateLinearRegression(PrivateModel):
     """
 
     coef_: Floats
-    intercept_: float
+    coef_names_: list[str]
     feature_range_: Floats
     coef_noise_: Floats
     coef_sampling_: Floats
@@ -126,51 +129,49 @@ class PrivateLinearRegression(PrivateModel):
 
     def _set_attributes(self, fitted: Fitted, kinds: Sequence[Kind]) -> None:
         basis, mean = fitted.basis, fitted.mean
-        count = len(kinds)
+        places = {term: place for place, term in enumerate(terms(kinds))}
+        count = len(places)
         coefficients = np.zeros(count)
         ranges = np.tile([-np.inf, np.inf], (count, 1))
         # Slopes and intercept as linear functions of the coordinates in the mean's directions.
         change = np.zeros((count + 1, mean.directions.shape[1]))
         change[-1] = fitted.scale * math.sqrt(basis.intercept) * mean.directions[-1]
-        for column in {ramp.column for ramp in basis.ramps}:
-            used = [i for i in basis.of_column(column) if np.abs(mean.directions[i]).max() > 0.0]
+        intercept = fitted.centre + fitted.scale * math.sqrt(basis.intercept) * mean.theta[-1]
+        for term in basis.terms:
+            place = places[term]
+            used = [i for i in basis.of_term(term) if np.abs(mean.directions[i]).max() > 0.0]
             first = used[0]
             slope = fitted.scale * basis.gain * basis.ramps[first].slope
-            coefficients[column] = slope * mean.theta[first]
-            ranges[column] = basis.ramps[first].low, basis.ramps[used[-1]].high
-            change[column] = slope * mean.directions[first]
-            change[-1] -= basis.ramps[first].centre * change[column]
-        centres = {ramp.column: ramp.centre for ramp in basis.ramps}
-        intercept = fitted.centre + fitted.scale * math.sqrt(basis.intercept) * mean.theta[-1]
-        for column, centre in centres.items():
-            intercept -= coefficients[column] * centre
+            coefficients[place] = slope * mean.theta[first]
+            ranges[place] = basis.ramps[first].low, basis.ramps[used[-1]].high
+            change[place] = slope * mean.directions[first]
+            change[-1] -= basis.ramps[first].centre * change[place]
+            intercept -= coefficients[place] * basis.ramps[first].centre
         self.coef_ = coefficients
+        self.coef_names_ = self._term_names(kinds)
         self.intercept_ = float(intercept)
         self.feature_range_ = ranges
         self.coef_noise_ = change @ mean.noise @ change.T
         # Of a mean nothing was released about residuals: no target in its range is further away.
         variance = 1.0 if fitted.clipped_variance is None else fitted.clipped_variance
         self.coef_sampling_ = change @ mean.sampling @ change.T * variance
+        self._first_terms = [
+            places.get((c, None), places.get((c, 0), 0)) for c in range(len(kinds))
+        ]
 
-    def predict(self, X: Any) -> Floats:
-        """Predict, with every feature cut to its range.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of numbers.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            ``X @ coef_ + intercept_`` for rows inside `feature_range_`.
-        """
-        rows = self._rows(X)
+    def _effect(self, place: int, x: Floats) -> Floats | float:
+        term = self._first_terms[place]
         # A feature without a slope has no range either.
-        used = np.flatnonzero(self.coef_)
-        cut = np.clip(rows[:, used], *self.feature_range_[used].T)
-        predictions: Floats = cut @ self.coef_[used] + self.intercept_
-        return predictions
+        if self.coef_[term] == 0.0:
+            return 0.0
+        effect: Floats = np.clip(x, *self.feature_range_[term]) * self.coef_[term]
+        return effect
+
+    def _effects(self, place: int) -> Floats:
+        kind = self._kinds[place]
+        assert isinstance(kind, Categorical)
+        first = self._first_terms[place]
+        return self.coef_[first : first + len(kind.levels)]
 
     def coef_interval(self, level: float = 0.95, *, sampling: bool = True) -> Floats:
         """Return confidence intervals of the slopes and, last, of the intercept.
@@ -186,7 +187,7 @@ class PrivateLinearRegression(PrivateModel):
 
         Returns
         -------
-        array of shape (n_features + 1, 2)
+        array of shape (n_terms + 1, 2)
             Lower and upper ends.
 
         Notes

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpfit._estimator import Floats
     from dpfit.additive import PrivateAdditiveRegression
     from dpfit.linear import PrivateLinearRegression
+    from dpfit.schema import Level
 
 __all__ = ["plot_coefficients", "plot_curves"]
 
@@ -34,6 +35,9 @@ _SEED = "NOT PRIVATE: fixed seed"
 _MOST_CURVES = 12
 # How far beyond its range a curve is drawn, as a share of the width.
 _BEYOND = 0.06
+# More levels, or more letters of theirs, are not written below or beside each other.
+_MOST_LABELS = 12
+_MOST_LETTERS = 20
 
 
 def plot_coefficients(
@@ -103,7 +107,7 @@ def plot_coefficients(
         ax.set_xticks([0.0])
         words = "Too few rows for slopes: the model is a mean"
         ax.set_title(f"{words}\n{seed or ''}".strip(), fontsize=9, color=_GREY, loc="left")
-    names = model._names()
+    names = model.coef_names_
     ax.set_yticks(places, [shortened(names[i]) for i in order])
     ax.set_ylim(count - 0.4, -0.6)
     ax.set_xlabel(
@@ -165,7 +169,11 @@ def plot_curves(
     )
     figure.set_layout_engine("constrained", h_pad=0.06, w_pad=0.05)
     for ax, place in zip(axes.flat, places, strict=False):
-        _curve(ax, *model.curve(place), has_range=bool(np.isfinite(model.feature_range_[place, 0])))
+        x, heights = model.curve(place)
+        if isinstance(x, list):
+            _levels(ax, x, heights)
+        else:
+            _curve(ax, x, heights, has_range=bool(np.isfinite(model.feature_range_[place, 0])))
         name = shortened(names[place], 22)
         ax.set_title(name, fontsize=9, color="black", loc="left", pad=3)
     for ax in axes.flat[len(places) :]:
@@ -222,6 +230,23 @@ def _curve(ax: Axes, x: Floats, height: Floats, *, has_range: bool) -> None:
         ax.set_xticks([])
         ax.set_yticks([0.0])
         ax.set_ylim(-1.0, 1.0)
+    _quieten(ax)
+
+
+def _levels(ax: Axes, levels: list[Level], height: Floats) -> None:
+    ax.axhline(0.0, color=_LIGHT, linewidth=0.8, zorder=1)
+    places = np.arange(len(levels))
+    ax.vlines(places, 0.0, height, color=_TINT, linewidth=1.6, zorder=2)
+    ax.plot(places, height, "o", color=_COLOUR, markersize=3.5, zorder=3)
+    ax.set_xlim(-0.6, len(levels) - 0.4)
+    if len(levels) <= _MOST_LABELS:
+        labels = [shortened(str(level), 10) for level in levels]
+        long = sum(map(len, labels)) > _MOST_LETTERS
+        ax.set_xticks(places, labels, rotation=35 if long else 0, ha="right" if long else "center")
+    else:
+        ax.set_xticks([])
+        ax.set_xlabel(f"{len(levels)} levels", fontsize=8, color=_GREY)
+    ax.locator_params(axis="y", nbins=5)
     _quieten(ax)
 
 

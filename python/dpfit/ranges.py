@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from dpfit.basis import Basis
+from dpfit.basis import Basis, Term
 
 __all__ = ["Tails", "choose_tails", "straight_lines"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 # For every column with tails: which of its features the line goes through.
-Tails: TypeAlias = dict[int, tuple[int, ...]]
+Tails: TypeAlias = dict[Term, tuple[int, ...]]
 
 # A longer range is taken if the explained sum of squares, in units of the noise, grows by this
 # much.
@@ -25,7 +25,7 @@ _SWEEPS = 3
 
 
 def straight_lines(basis: Basis, tails: Tails | None = None) -> Floats:
-    """Return the directions of a linear model: one line for each column, and the constant.
+    """Return the directions of a linear model: one for each column or level, and the constant.
 
     Parameters
     ----------
@@ -36,12 +36,11 @@ def straight_lines(basis: Basis, tails: Tails | None = None) -> Floats:
 
     Returns
     -------
-    array of shape (features, columns + 1)
+    array of shape (features, terms + 1)
         Orthonormal columns.
     """
-    columns = sorted({ramp.column for ramp in basis.ramps})
     directions = [
-        basis.straight((tails or {}).get(column) or basis.of_column(column)) for column in columns
+        basis.straight((tails or {}).get(term) or basis.of_term(term)) for term in basis.terms
     ]
     constant = np.zeros(basis.features)
     constant[-1] = 1.0
@@ -66,13 +65,13 @@ def choose_tails(basis: Basis, gram: Floats, moments: Floats, noise: float, ridg
     -------
     A function of released numbers.
     """
-    options: dict[int, list[_Line]] = {}
-    for column in sorted({ramp.column for ramp in basis.ramps}):
-        features = basis.of_column(column)
+    options: dict[Term, list[_Line]] = {}
+    for term in basis.terms:
+        features = basis.of_term(term)
         if len(features) == 1:
             continue
         (inner,) = (i for i in features if basis.ramps[i].tail == 0)
-        options[column] = [
+        options[term] = [
             _Line.of(basis, gram, range(first, last + 1))
             for last in range(inner, features[-1] + 1)
             for first in range(inner, features[0] - 1, -1)
@@ -81,7 +80,7 @@ def choose_tails(basis: Basis, gram: Floats, moments: Floats, noise: float, ridg
         return {}
     found = []
     for place in (0, -1):
-        start = {column: lines[place].features for column, lines in options.items()}
+        start = {term: lines[place].features for term, lines in options.items()}
         found.append(_improve(basis, gram, moments, noise, ridge, options, start))
     return max(found, key=lambda tails: _explained(basis, gram, moments, ridge, tails)[1])
 
@@ -111,17 +110,16 @@ def _improve(
     moments: Floats,
     noise: float,
     ridge: float,
-    options: dict[int, list[_Line]],
+    options: dict[Term, list[_Line]],
     tails: Tails,
 ) -> Tails:
     """Change one column's line after the other while that explains more, the others given."""
-    columns = sorted({ramp.column for ramp in basis.ramps})
     for _ in range(_SWEEPS):
         slopes, _ = _explained(basis, gram, moments, ridge, tails)
         left = moments - gram @ (straight_lines(basis, tails) @ slopes)
-        for column, lines in options.items():
-            place = columns.index(column)
-            (current,) = (line for line in lines if line.features == tails[column])
+        for term, lines in options.items():
+            place = basis.terms.index(term)
+            (current,) = (line for line in lines if line.features == tails[term])
             left = left + slopes[place] * current.image
             best = -np.inf
             for line in lines:
@@ -130,7 +128,7 @@ def _improve(
                 if explained > best + _EVIDENCE:
                     best, current, slope = explained, line, along / (line.square + ridge)
             left = left - slope * current.image
-            tails[column], slopes[place] = current.features, slope
+            tails[term], slopes[place] = current.features, slope
     return tails
 
 

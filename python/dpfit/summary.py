@@ -121,7 +121,7 @@ def linear_summary(model: PrivateLinearRegression, level: float = 0.95) -> Summa
     numbers = np.column_stack([*errors, model.coef_interval(level)])
     rows = []
     for name, coef, others, used, ends in zip(
-        [*model._names(), "(intercept)"],
+        [*model.coef_names_, "(intercept)"],
         middle,
         numbers,
         [*_used(model), True],
@@ -159,10 +159,12 @@ def additive_summary(model: PrivateAdditiveRegression) -> Summary:
     names, ranges, used = model._names(), _ranges(model.feature_range_), _used(model)
     for place, (name, width) in enumerate(zip(names, ranges, strict=True)):
         x, height = model.curve(place)
-        numbers = [_NONE] * 4
+        numbers, bends = [_NONE] * 4, str(max(len(x) - 2, 0))
+        if isinstance(x, list):
+            width, bends = f"{len(x)} level{'s' if len(x) > 1 else ''}", _NONE
         if used[place]:
             low, high = float(height.min()), float(height.max())
-            numbers = [str(max(len(x) - 2, 0)), *map(_number, (low, high, high - low))]
+            numbers = [bends, *map(_number, (low, high, high - low))]
         rows.append((name, width, *numbers))
     columns = ("", "range", "knots", "lowest", "highest", "importance")
     notes = [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -9,13 +12,29 @@ import numpy.typing as npt
 
 from dpfit import _native
 
-__all__ = ["ArrayTable", "Missing", "Table"]
+__all__ = ["Array", "Batch", "BatchTable", "Missing", "Stored", "Table"]
 
 Array: TypeAlias = npt.NDArray[Any]
 Missing: TypeAlias = Literal["error", "drop"]
+# X, as one array or as a list of columns, and the target.
+Batch: TypeAlias = tuple[Array | list[Array], Array]
 
-# Rows that are looked at together when those with NaN are counted.
-_BLOCK = 1 << 16
+# Bytes of a row in the core's store, beyond its features: the target.
+_TARGET_BYTES, _FEATURE_BYTES = 4, 2
+
+
+class Stored(Protocol):
+    """Quantised rows, wherever they are. Everything that it returns is exact and private."""
+
+    def gradient(
+        self, theta: npt.NDArray[np.float64], tau: int, *, n_jobs: int | None = None
+    ) -> _native.Gradient:
+        """Return X'g with g = clip(y - X theta, +-tau)."""
+
+    def energy(
+        self, theta: npt.NDArray[np.float64], tau: int, *, n_jobs: int | None = None
+    ) -> _native.Energy:
+        """Return the sum of g**2."""
 
 
 class Table(Protocol):
@@ -29,48 +48,74 @@ class Table(Protocol):
     def histogram(self, bins: list[_native.Bins | None]) -> _native.Histogram:
         """Count the rows in bins, the target's last."""
 
-    def store(self, row_map: _native.RowMap) -> tuple[_native.Rows, _native.Gram]:
-        """Quantise the rows; return them and X'X."""
+    def store(self, row_map: _native.RowMap) -> tuple[Stored, _native.Gram]:
+        """Quantise the rows; return them and X'X. Afterwards nothing else is asked of the table."""
 
 
-class ArrayTable:
-    """The rows of arrays.
+class BatchTable:
+    """Rows that come in batches, as often as they are asked for.
 
     Parameters
     ----------
-    X : array of shape (n, d)
-        Numbers.
-    y : array of shape (n,)
-        The target.
+    batches : callable
+        Begins to give the batches anew.
+    columns : int
+        Columns of X.
     missing : {"error", "drop"}
         What to do with a row that holds NaN or an infinity.
     n_jobs : int or None
         Threads.
+    memory_limit : int or None
+        Bytes above which the quantised rows are kept in a temporary file without a name.
+    done : callable, optional
+        Called when the batches are not needed any more.
     """
 
-    def __init__(self, X: Array, y: Array, *, missing: Missing, n_jobs: int | None) -> None:
-        self._x, self._y, self._missing, self._n_jobs = X, y, missing, n_jobs
-        self.columns = int(X.shape[1])
+    def __init__(
+        self,
+        batches: Callable[[], Iterable[Batch]],
+        columns: int,
+        *,
+        missing: Missing,
+        n_jobs: int | None,
+        memory_limit: int | None = None,
+        done: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._batches, self._missing, self._n_jobs = batches, missing, n_jobs
+        self._memory_limit, self._done = memory_limit, done
+        self._rows: int | None = None
+        self.columns = columns
 
     def rows(self) -> int:
         """Return the number of rows that count."""
-        if self._missing == "error":
-            return len(self._y)
-        total = 0
-        for start in range(0, len(self._y), _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            kept = np.isfinite(self._x[rows]).all(axis=1) & np.isfinite(self._y[rows])
-            total += int(kept.sum())
-        return total
+        if self._rows is None:
+            if self._missing == "error":
+                self._rows = sum(len(y) for _, y in self._batches())
+            else:
+                # Counted anywhere, in three bins of the target.
+                bins = [None] * self.columns + [_native.Bins.equal(0.0, 1.0, 1)]
+                self._rows = sum(self.histogram(bins).insecure_exact())
+        return self._rows
 
     def histogram(self, bins: list[_native.Bins | None]) -> _native.Histogram:
         """Count the rows in bins, the target's last."""
         histogram = _native.Histogram(bins)
-        histogram.extend(self._x, self._y, missing=self._missing, n_jobs=self._n_jobs)
+        for x, y in self._batches():
+            histogram.extend(x, y, missing=self._missing, n_jobs=self._n_jobs)
         return histogram
 
-    def store(self, row_map: _native.RowMap) -> tuple[_native.Rows, _native.Gram]:
+    def store(self, row_map: _native.RowMap) -> tuple[Stored, _native.Gram]:
         """Quantise the rows; return them and X'X."""
-        rows, gram = _native.Rows(row_map), _native.Gram(row_map)
-        rows.extend(self._x, self._y, gram, missing=self._missing, n_jobs=self._n_jobs)
+        rows = _native.Rows(row_map, directory=self._directory(row_map))
+        gram = _native.Gram(row_map)
+        with contextlib.ExitStack() as after:
+            after.callback(self._done)
+            for x, y in self._batches():
+                rows.extend(x, y, gram, missing=self._missing, n_jobs=self._n_jobs)
         return rows, gram
+
+    def _directory(self, row_map: _native.RowMap) -> str | None:
+        if self._memory_limit is None:
+            return None
+        size = self.rows() * (_FEATURE_BYTES * row_map.features + _TARGET_BYTES)
+        return tempfile.gettempdir() if size > self._memory_limit else None

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dpfit.exceptions import ParameterError
 
-__all__ = ["kept_rows"]
+__all__ = ["Units", "owners"]
 
 Array: TypeAlias = npt.NDArray[Any]
 Words: TypeAlias = npt.NDArray[np.uint64]
@@ -19,15 +19,14 @@ _FIRST = np.uint64(0x9E3779B97F4A7C15)
 _SECOND = np.uint64(0xBF58476D1CE4E5B9)
 
 
-def kept_rows(unit: Any, X: Array, y: Array, max_rows: int) -> npt.NDArray[np.intp]:
-    """Return the places of the rows to keep: at most `max_rows` of every unit.
+class Units:
+    """Decides which rows are kept: at most `max_rows` of every unit.
+
+    Rows are added batch by batch, then it is decided, then every batch can be asked for the rows
+    of it that are kept. In between, sixteen bytes are held for a row, and every name of a unit.
 
     Parameters
     ----------
-    unit : array of shape (n,)
-        Whose row it is: whole numbers or text.
-    X, y : arrays
-        The rows.
     max_rows : int
         How many rows of one unit are kept.
 
@@ -37,21 +36,60 @@ def kept_rows(unit: Any, X: Array, y: Array, max_rows: int) -> npt.NDArray[np.in
     of X and y), neither from other units nor from the order of the table. So a table with one unit
     more or less keeps the same rows of all others.
     """
-    owners = _owners(unit)
-    if owners.ndim != 1 or len(owners) != len(y):
-        raise ParameterError("unit must be one value for each row")
-    _, codes = np.unique(owners, return_inverse=True)
-    order = np.lexsort((_content(X, y), codes))
-    codes = codes[order]
-    starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
-    lengths = np.diff(np.append(starts, len(codes)))
-    rank = np.arange(len(codes)) - np.repeat(starts, lengths)
-    # In the table's order, so that rows are read one after the other.
-    return np.sort(order[rank < max_rows])
+
+    def __init__(self, max_rows: int) -> None:
+        self._max_rows = max_rows
+        self._numbers: dict[int | str, int] = {}
+        self._owners: list[npt.NDArray[np.int64]] = []
+        self._contents: list[Words] = []
+        self._is_kept: npt.NDArray[np.bool_] = np.zeros(0, dtype=bool)
+
+    def add(self, unit: Any, columns: Array | list[Array], target: Array) -> None:
+        """Look at a batch of rows: whose they are, and what is in them."""
+        names, places = np.unique(owners(unit, len(target)), return_inverse=True)
+        # Python's whole numbers and texts are equal or not, whatever array they came from.
+        values = names.tolist()
+        if self._numbers and values and type(values[0]) is not type(next(iter(self._numbers))):
+            raise ParameterError(_KINDS)
+        numbers = [self._numbers.setdefault(value, len(self._numbers)) for value in values]
+        self._owners.append(np.array(numbers, dtype=np.int64)[places])
+        self._contents.append(_content(columns, target))
+
+    def decide(self) -> None:
+        """Decide on all rows that were added."""
+        if not self._owners:
+            return
+        numbers, contents = np.concatenate(self._owners), np.concatenate(self._contents)
+        self._owners, self._contents, self._numbers = [], [], {}
+        order = np.lexsort((contents, numbers))
+        numbers = numbers[order]
+        starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+        lengths = np.diff(np.append(starts, len(numbers)))
+        rank = np.arange(len(numbers)) - np.repeat(starts, lengths)
+        self._is_kept = np.zeros(len(numbers), dtype=bool)
+        self._is_kept[order[rank < self._max_rows]] = True
+
+    def kept(
+        self, start: int, columns: Array | list[Array], target: Array
+    ) -> tuple[Array | list[Array], Array]:
+        """Return the rows of a batch that are kept; the batch begins with row `start` of all."""
+        kept = self._is_kept[start : start + len(target)]
+        if kept.all():
+            return columns, target
+        if isinstance(columns, list):
+            return [column[kept] for column in columns], target[kept]
+        return columns[kept], target[kept]
 
 
-def _owners(unit: Any) -> Array:
+def owners(unit: Any, rows: int) -> Array:
     """Return whose row it is, as values of one kind that are equal or not, and in order.
+
+    Parameters
+    ----------
+    unit : array-like
+        Whole numbers or texts.
+    rows : int
+        How many there must be.
 
     Privacy
     -------
@@ -62,7 +100,7 @@ def _owners(unit: Any) -> Array:
     dtype = getattr(unit, "dtype", None)
     if isinstance(dtype, np.dtype) and not isinstance(unit, np.ma.MaskedArray):
         if dtype.kind in "iubUS":
-            return np.asarray(unit)
+            return _for_each_row(np.asarray(unit), rows)
         if dtype.kind != "O":
             raise ParameterError(_KINDS)
     try:
@@ -75,19 +113,31 @@ def _owners(unit: Any) -> Array:
     whole = all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds)
     if not (whole or kinds <= {str, np.str_}):
         raise ParameterError(_KINDS)
-    owners = np.empty(len(values), dtype=object)
+    names = np.empty(len(values), dtype=object)
     # Python's whole numbers compare exactly, whatever their size.
-    owners[:] = [int(value) for value in values] if whole else values
-    return owners
+    names[:] = [int(value) for value in values] if whole else [str(value) for value in values]
+    return _for_each_row(names, rows)
 
 
-def _content(X: Array, y: Array) -> Words:
+def _for_each_row(names: Array, rows: int) -> Array:
+    if names.ndim != 1 or len(names) != rows:
+        raise ParameterError("unit must be one value for each row")
+    return names
+
+
+def _content(columns: Array | list[Array], target: Array) -> Words:
     """Return a hash of every row's numbers."""
-    hashes = _mix(np.ascontiguousarray(y, dtype=np.float64).view(np.uint64))
-    for column in range(X.shape[1]):
-        values = np.ascontiguousarray(X[:, column], dtype=np.float64)
-        hashes = _mix(hashes * _FIRST ^ values.view(np.uint64))
+    hashes = _mix(_words(target))
+    for values in columns if isinstance(columns, list) else columns.T:
+        hashes = _mix(hashes * _FIRST ^ _words(values))
     return hashes
+
+
+def _words(values: Array) -> Words:
+    """Return the bits of doubles: of equal ones the same, and of all NaN."""
+    doubles = np.asarray(values, dtype=np.float64) + 0.0
+    doubles[np.isnan(doubles)] = np.nan
+    return doubles.view(np.uint64)
 
 
 def _mix(words: Words) -> Words:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpfit import PrivateAdditiveRegression, PrivateLinearRegression
-from dpfit.table import ArrayTable
+from dpfit.table import BatchTable
 
 from .tables import seeded
 
@@ -28,13 +28,13 @@ class Watched:
 @pytest.mark.parametrize("n_jobs", [None, 1, 2])
 def test_every_pass_has_the_threads_that_were_asked_for(cls, n_jobs, monkeypatch):
     seen = []
-    store = ArrayTable.store
+    store = BatchTable.store
 
     def watched(self, row_map):
         rows, gram = store(self, row_map)
         return Watched(rows, seen), gram
 
-    monkeypatch.setattr(ArrayTable, "store", watched)
+    monkeypatch.setattr(BatchTable, "store", watched)
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(3000, 2))
     seeded(cls, X, X @ [1.0, 2.0], epsilon=5.0, n_jobs=n_jobs)

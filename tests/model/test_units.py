@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfit import ParameterError
-from dpfit.units import kept_rows
+from dpfit.units import Units
 
 from .tables import every, seeded, state, uniform
 
@@ -19,6 +19,19 @@ rows = st.lists(
     st.tuples(st.integers(0, 6), numbers | st.floats(), numbers, numbers | st.floats()), max_size=40
 )
 most_rows = st.integers(1, 5)
+
+
+def kept_rows(unit, X, y, max_rows):
+    """Return the places of the rows that are kept, which come in two batches of columns or one."""
+    whole, parts = Units(max_rows), Units(max_rows)
+    whole.add(unit, X, y)
+    whole.decide()
+    half = len(y) // 2
+    for rows in (slice(0, half), slice(half, None)):
+        parts.add(unit[rows], list(X[rows].T), y[rows])
+    parts.decide()
+    np.testing.assert_array_equal(whole._is_kept, parts._is_kept)
+    return np.flatnonzero(whole._is_kept)
 
 
 def arrays(table):
@@ -35,7 +48,9 @@ def contents(table, max_rows):
     assert (np.diff(kept) > 0).all()
     found = {}
     for place in kept:
-        row = np.append(X[place], y[place]).tobytes()
+        # All NaN are the same, and both zeros.
+        row = np.append(X[place], y[place]) + 0.0
+        row = np.where(np.isnan(row), np.nan, row).tobytes()
         found.setdefault(int(units[place]), []).append(row)
     return {unit: sorted(part) for unit, part in found.items()}
 

@@ -170,43 +170,58 @@ impl View {
 /// The rows of `x` and `y`.
 #[derive(Debug)]
 pub(crate) struct Arrays {
-    x: View,
+    /// One array of all columns, or one for each.
+    x: Vec<View>,
     y: View,
+    /// What the views look at: a list that somebody else changes meanwhile does not take it away.
+    _kept: Vec<Py<PyUntypedArray>>,
 }
 
 impl Arrays {
-    /// Look at two arrays, which the caller keeps alive.
-    pub(crate) fn new(x: &Bound<'_, PyUntypedArray>, y: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
-        let (x, y) = (View::new(x, "X", 2)?, View::new(y, "y", 1)?);
-        if x.rows != y.rows {
+    /// Look at the rows of two arrays, or of a list of arrays, one for each column, and an array.
+    pub(crate) fn new(x: &Bound<'_, PyAny>, y: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
+        let y_view = View::new(y, "y", 1)?;
+        let (views, arrays) = if let Ok(table) = x.cast::<PyUntypedArray>() {
+            (vec![View::new(table, "X", 2)?], vec![table.clone()])
+        } else {
+            let arrays: Vec<Bound<'_, PyUntypedArray>> = x.extract()?;
+            let views = arrays.iter().map(|array| View::new(array, "a column of X", 1));
+            (views.collect::<PyResult<Vec<_>>>()?, arrays)
+        };
+        if views.iter().any(|x| x.rows != y_view.rows) {
             // The numbers themselves are not public.
             let (allowed, got) = ("as long as X has rows".into(), "another length".into());
             return Err(raise(&Error::Parameter { name: "y", allowed, got }));
         }
-        Ok(Self { x, y })
+        let kept = arrays.into_iter().chain([y.clone()]).map(Bound::unbind).collect();
+        Ok(Self { x: views, y: y_view, _kept: kept })
     }
 }
 
 impl Source for Arrays {
     fn rows(&self) -> usize {
-        self.x.rows
+        self.y.rows
     }
 
     fn columns(&self) -> usize {
-        self.x.columns + 1
+        self.x.iter().map(|x| x.columns).sum::<usize>() + 1
     }
 
     fn columnar(&self) -> bool {
-        self.x.row_stride.unsigned_abs() < self.x.column_stride.unsigned_abs()
+        self.x.iter().all(|x| x.row_stride.unsigned_abs() < x.column_stride.unsigned_abs() || x.columns == 1)
     }
 
     fn expect(&self, start: usize, rows: usize) {
-        self.x.expect(start, rows);
+        self.x.iter().for_each(|x| x.expect(start, rows));
         self.y.expect(start, rows);
     }
 
     fn read(&self, start: usize, rows: usize, out: &mut Strip) {
-        self.x.read(start, rows, out, 0);
-        self.y.read(start, rows, out, self.x.columns);
+        let mut to = 0;
+        for x in &self.x {
+            x.read(start, rows, out, to);
+            to += x.columns;
+        }
+        self.y.read(start, rows, out, to);
     }
 }

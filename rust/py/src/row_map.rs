@@ -10,13 +10,30 @@ use crate::error::raise;
 #[derive(Debug)]
 pub(crate) struct RowMap(pub(crate) Core);
 
+/// A column as Python writes it.
+#[derive(Debug, FromPyObject)]
+enum Spec {
+    /// Centre, scale, ramps.
+    Ramps(f64, f64, Vec<(f64, f64, f64)>),
+    /// How many levels, and the height of their features.
+    Levels(usize, f64),
+}
+
+impl Spec {
+    fn column(&self) -> dpfit_core::Result<Column> {
+        match self {
+            Self::Ramps(centre, scale, ramps) => Column::new(*centre, *scale, ramps),
+            Self::Levels(count, height) => Column::levels(*count, *height),
+        }
+    }
+}
+
 #[pymethods]
 impl RowMap {
     #[new]
     #[pyo3(signature = (columns, *, target=(0.0, 1.0), unit, norm="clip", intercept=None))]
-    #[allow(clippy::type_complexity)]
     fn new(
-        columns: Vec<(f64, f64, Vec<(f64, f64, f64)>)>,
+        columns: Vec<Spec>,
         target: (f64, f64),
         unit: f64,
         norm: &str,
@@ -28,8 +45,7 @@ impl RowMap {
             other => return Err(crate::error::choice("norm", "\"clip\" or \"weight\"", other)),
         };
         let make = || {
-            let columns = columns.iter().map(|(centre, scale, ramps)| Column::new(*centre, *scale, ramps));
-            let columns = columns.collect::<dpfit_core::Result<Vec<_>>>()?;
+            let columns = columns.iter().map(Spec::column).collect::<dpfit_core::Result<Vec<_>>>()?;
             Core::new(columns, Target::new(target.0, target.1, unit)?, norm, intercept)
         };
         make().map(Self).map_err(|error| raise(&error))

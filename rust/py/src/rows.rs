@@ -56,7 +56,7 @@ impl Rows {
     fn extend(
         &self,
         py: Python<'_>,
-        x: &Bound<'_, PyUntypedArray>,
+        x: &Bound<'_, PyAny>,
         y: &Bound<'_, PyUntypedArray>,
         gram: Option<&Bound<'_, Gram>>,
         missing: &str,

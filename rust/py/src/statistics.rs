@@ -116,7 +116,7 @@ statistic!(Gram {
         &mut self,
         py: Python<'_>,
         row_map: &RowMap,
-        x: &Bound<'_, PyUntypedArray>,
+        x: &Bound<'_, PyAny>,
         y: &Bound<'_, PyUntypedArray>,
         missing: &str,
         n_jobs: Option<i128>,
@@ -171,7 +171,7 @@ statistic!(ExampleGradient {
     #[allow(clippy::too_many_arguments)]
     fn of(
         py: Python<'_>,
-        x: &Bound<'_, PyUntypedArray>,
+        x: &Bound<'_, PyAny>,
         y: &Bound<'_, PyUntypedArray>,
         theta: numpy::PyReadonlyArray1<'_, f64>,
         bound: f64,
@@ -237,7 +237,7 @@ statistic!(Histogram {
     fn extend(
         &mut self,
         py: Python<'_>,
-        x: &Bound<'_, PyUntypedArray>,
+        x: &Bound<'_, PyAny>,
         y: &Bound<'_, PyUntypedArray>,
         missing: &str,
         n_jobs: Option<i128>,

@@ -315,12 +315,13 @@ mod tests {
         }
     }
 
-    /// Features and weights, of values of every kind in columns with and without ramps.
+    /// Features and weights, of values of every kind in columns with ramps, with levels and with neither.
     #[test]
     fn rows_are_weighed_alike() {
         let ramps = [(-2.5, 2.5, 0.6), (0.25, f64::INFINITY, 0.4), (f64::NEG_INFINITY, -0.5, 0.8)];
-        let columns: Vec<Column> =
-            (0..9).map(|j| Column::new(0.1 * j as f64, 1.5, &ramps[..j % 4]).unwrap()).collect();
+        let mut columns: Vec<Column> =
+            (0..8).map(|j| Column::new(0.1 * j as f64, 1.5, &ramps[..j % 4]).unwrap()).collect();
+        columns.push(Column::levels(5, 0.7).unwrap());
         let features = columns.iter().map(Column::features).sum::<usize>() + 1;
         let strange = [f64::NAN, f64::INFINITY, -f64::INFINITY, f64::MAX, -f64::MAX, 0.0, -0.0, 5e-324];
         for (place, value) in (0..10).flat_map(|place| strange.map(|value| (place, value))) {
@@ -329,6 +330,7 @@ mod tests {
                 for (i, x) in strip.values_mut().iter_mut().enumerate() {
                     *x = 4.0 * (i as f64).sin();
                 }
+                strip.column_mut(8).iter_mut().for_each(|x| *x = x.round());
                 strip.column_mut(place)[LANES + lane] = value;
                 let weigh = |path: Path| {
                     let mut rows = vec![Lanes([0.25; LANES]); features];

@@ -1,4 +1,4 @@
-//! Centre, scale, ramps: what happens to one column of a row.
+//! Centre, scale, ramps, or levels: what happens to one column of a row.
 
 use crate::error::{Result, parameter};
 use crate::kernel::cut;
@@ -10,16 +10,28 @@ use xxhash_rust::xxh3::Xxh3;
 const LARGEST_FEATURE: f64 = 1.0e150;
 /// Where a ramp may begin or end, unless it does not.
 const LARGEST_BOUND: f64 = 1.0e100;
+/// As many as there may be features.
+const MOST_LEVELS: usize = 8192;
 
-/// z = (x − centre) / scale becomes one feature for each ramp (low, high, gain):
+/// The features made of one column.
+///
+/// With ramps, z = (x − centre) / scale becomes one feature for each ramp (low, high, gain):
 /// gain·(clamp(z, low, high) − clamp(0, low, high)).
 ///
 /// Ramps that tile an interval span the functions that are linear between their ends and constant outside, so they
 /// are a basis and winsorise at once, each side where it should be. Every one is bounded and zero at the centre: a
 /// row's norm is spent on the pieces that the row has come through.
+///
+/// With levels, x is the number of a level, from zero on, and becomes one feature for each level: the height for that
+/// of the row, zero for the others. Any other x is an unknown level, for which all are zero.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
-    ramps: Vec<Ramp>,
+pub struct Column(pub(crate) Features);
+
+/// What makes the features of a column, in their order.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Features {
+    Ramps(Vec<Ramp>),
+    Levels { count: usize, height: f64 },
 }
 
 /// A ramp on x: zero at its foot, the point of its range that is nearest to the column's centre.
@@ -80,40 +92,70 @@ impl Column {
         check_centre(centre)?;
         check_scale("scale", scale)?;
         let ramps = ramps.iter().map(|&ramp| Ramp::new(centre, scale, ramp)).collect::<Result<_>>()?;
-        Ok(Self { ramps })
+        Ok(Self(Features::Ramps(ramps)))
+    }
+
+    /// A column of levels, numbered from zero.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Parameter`] for no level or more than 8192, and for a height outside 1e−100 to 1e100.
+    pub fn levels(count: usize, height: f64) -> Result<Self> {
+        if !(1..=MOST_LEVELS).contains(&count) {
+            return Err(parameter("levels", format!("from 1 to {MOST_LEVELS}"), count));
+        }
+        check_scale("height", height)?;
+        Ok(Self(Features::Levels { count, height }))
     }
 
     /// A column taken as it is.
     pub fn plain() -> Self {
         let ramp = Ramp { foot: 0.0, factor: 1.0, least: -LARGEST_FEATURE, most: LARGEST_FEATURE };
-        Self { ramps: vec![ramp] }
+        Self(Features::Ramps(vec![ramp]))
     }
 
     /// Features made of the column.
     pub fn features(&self) -> usize {
-        self.ramps.len()
-    }
-
-    /// What makes the features, in their order.
-    pub(crate) fn ramps(&self) -> &[Ramp] {
-        &self.ramps
+        match &self.0 {
+            Features::Ramps(ramps) => ramps.len(),
+            Features::Levels { count, .. } => *count,
+        }
     }
 
     pub(crate) fn hash_into(&self, hash: &mut Xxh3) {
-        hash.update(&(self.ramps.len() as u64).to_le_bytes());
-        for value in self.ramps.iter().flat_map(|ramp| [ramp.foot, ramp.factor, ramp.least, ramp.most]) {
-            hash.update(&value.to_le_bytes());
+        let kind = u64::from(matches!(self.0, Features::Levels { .. }));
+        hash.update(&kind.to_le_bytes());
+        hash.update(&(self.features() as u64).to_le_bytes());
+        match &self.0 {
+            Features::Ramps(ramps) => {
+                for value in ramps.iter().flat_map(|ramp| [ramp.foot, ramp.factor, ramp.least, ramp.most]) {
+                    hash.update(&value.to_le_bytes());
+                }
+            }
+            Features::Levels { height, .. } => hash.update(&height.to_le_bytes()),
         }
     }
 
     /// The features of a tile's column; their squares are added to those of their rows.
     #[inline(always)]
+    #[allow(clippy::float_cmp)] // levels are whole numbers
     pub(crate) fn apply(&self, x: &[f64; LANES], features: &mut [Lanes], squares: &mut [f64; LANES]) {
-        // The ramp is copied: behind a reference the compiler would fear that writing a feature changes it.
-        for (Lanes(feature), &ramp) in features.iter_mut().zip(&self.ramps) {
-            for lane in 0..LANES {
-                feature[lane] = ramp.apply(x[lane]);
-                squares[lane] += feature[lane] * feature[lane];
+        match &self.0 {
+            Features::Ramps(ramps) => {
+                // The ramp is copied: behind a reference the compiler would fear that writing a feature changes it.
+                for (Lanes(feature), &ramp) in features.iter_mut().zip(ramps) {
+                    for lane in 0..LANES {
+                        feature[lane] = ramp.apply(x[lane]);
+                        squares[lane] += feature[lane] * feature[lane];
+                    }
+                }
+            }
+            &Features::Levels { count, height } => {
+                for (level, Lanes(feature)) in features.iter_mut().enumerate().take(count) {
+                    for lane in 0..LANES {
+                        feature[lane] = if x[lane] == level as f64 { height } else { 0.0 };
+                        squares[lane] += feature[lane] * feature[lane];
+                    }
+                }
             }
         }
     }
@@ -276,6 +318,48 @@ mod tests {
         }
         assert_eq!(Column::new(0.0, 1.0, &[]).unwrap().features(), 0);
         assert_eq!(Column::new(0.0, 1.0, &[(-INFINITY, INFINITY, 1.0)]).unwrap(), Column::plain());
+    }
+
+    proptest! {
+        #[test]
+        #[allow(clippy::float_cmp)]
+        fn one_level_is_set_or_none(x in prop_oneof![finite(), (-2..9i32).prop_map(f64::from)], count in 1..7usize) {
+            let column = Column::levels(count, 0.5).unwrap();
+            let mut expected = vec![0.0; count];
+            if let Some(place) = (0..count).find(|&level| level as f64 == x) {
+                expected[place] = 0.5;
+            }
+            prop_assert_eq!(features(&column, x), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_level_is_refused() {
+        for (count, height) in [(0, 1.0), (8193, 1.0), (2, 0.0), (2, -1.0), (2, f64::NAN), (2, 1e101)] {
+            assert!(Column::levels(count, height).is_err(), "{count} {height}");
+        }
+        for x in [f64::NAN, INFINITY, -INFINITY] {
+            assert_eq!(features(&Column::levels(2, 1.0).unwrap(), x), [0.0, 0.0]);
+        }
+    }
+
+    #[test]
+    fn the_hash_tells_levels_apart() {
+        let key = |column: &Column| {
+            let mut hash = Xxh3::new();
+            column.hash_into(&mut hash);
+            hash.digest()
+        };
+        let mut keys = vec![
+            key(&Column::levels(2, 1.0).unwrap()),
+            key(&Column::levels(3, 1.0).unwrap()),
+            key(&Column::levels(2, 0.5).unwrap()),
+            key(&Column::plain()),
+            key(&Column::levels(1, 1.0).unwrap()),
+        ];
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), 5);
     }
 
     #[test]

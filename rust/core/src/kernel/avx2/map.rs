@@ -1,18 +1,19 @@
 //! From a strip of rows to a tile of integers: copy, features, weights, target.
 
 use std::arch::x86_64::{
-    __m256d, __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi32, _mm256_add_pd, _mm256_castpd_ps,
-    _mm256_castpd_si256, _mm256_castps_si256, _mm256_cvttpd_epi32, _mm256_div_pd, _mm256_loadu_pd,
-    _mm256_madd_epi16, _mm256_max_epi32, _mm256_max_pd, _mm256_min_epu32, _mm256_min_pd, _mm256_mul_pd,
-    _mm256_or_pd, _mm256_packs_epi32, _mm256_permute2f128_pd, _mm256_permute2x128_si256,
-    _mm256_permute4x64_epi64, _mm256_set_m128i, _mm256_set1_epi32, _mm256_set1_pd, _mm256_setr_pd,
-    _mm256_setzero_pd, _mm256_setzero_si256, _mm256_shuffle_ps, _mm256_sqrt_pd, _mm256_store_si256,
-    _mm256_storeu_pd, _mm256_storeu_si256, _mm256_sub_pd, _mm256_testz_si256, _mm256_unpackhi_epi16,
-    _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd,
+    __m256d, __m256i, _CMP_EQ_OQ, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi32, _mm256_add_pd, _mm256_and_pd,
+    _mm256_castpd_ps, _mm256_castpd_si256, _mm256_castps_si256, _mm256_cmp_pd, _mm256_cvttpd_epi32,
+    _mm256_div_pd, _mm256_loadu_pd, _mm256_madd_epi16, _mm256_max_epi32, _mm256_max_pd, _mm256_min_epu32,
+    _mm256_min_pd, _mm256_mul_pd, _mm256_or_pd, _mm256_packs_epi32, _mm256_permute2f128_pd,
+    _mm256_permute2x128_si256, _mm256_permute4x64_epi64, _mm256_set_m128i, _mm256_set1_epi32, _mm256_set1_pd,
+    _mm256_setr_pd, _mm256_setzero_pd, _mm256_setzero_si256, _mm256_shuffle_ps, _mm256_sqrt_pd,
+    _mm256_store_si256, _mm256_storeu_pd, _mm256_storeu_si256, _mm256_sub_pd, _mm256_testz_si256,
+    _mm256_unpackhi_epi16, _mm256_unpackhi_pd, _mm256_unpacklo_epi16, _mm256_unpacklo_pd,
 };
 
 use super::super::{FAR_ABOVE, Weights, portable};
 use crate::panel::layout::{LANES, Line};
+use crate::rowmap::columns::Features;
 use crate::rowmap::quantise::{LARGEST_TARGET, ONE, SHIFT};
 use crate::rowmap::{Column, Target};
 use crate::source::{Lanes, Strip};
@@ -132,15 +133,31 @@ fn weigh_avx2(
         let x = quarters(values);
         // Of a column that is not used too.
         strange = _mm256_or_pd(strange, differences(x));
-        for (ramp, feature) in column.ramps().iter().zip(&mut rest) {
-            let [foot, factor, least, most] =
-                [ramp.foot, ramp.factor, ramp.least, ramp.most].map(|value| _mm256_set1_pd(value));
-            for i in 0..4 {
-                let value = _mm256_mul_pd(_mm256_sub_pd(x[i], foot), factor);
-                // The instructions return the second number if the first is NaN, as `Ramp::apply` does.
-                let value = _mm256_max_pd(_mm256_min_pd(value, most), least);
-                squares[i] = _mm256_add_pd(squares[i], _mm256_mul_pd(value, value));
-                put(&mut feature.0, i, value);
+        match &column.0 {
+            Features::Ramps(ramps) => {
+                for (ramp, feature) in ramps.iter().zip(&mut rest) {
+                    let [foot, factor, least, most] =
+                        [ramp.foot, ramp.factor, ramp.least, ramp.most].map(|value| _mm256_set1_pd(value));
+                    for i in 0..4 {
+                        let value = _mm256_mul_pd(_mm256_sub_pd(x[i], foot), factor);
+                        // The instructions return the second number if the first is NaN, as `Ramp::apply` does.
+                        let value = _mm256_max_pd(_mm256_min_pd(value, most), least);
+                        squares[i] = _mm256_add_pd(squares[i], _mm256_mul_pd(value, value));
+                        put(&mut feature.0, i, value);
+                    }
+                }
+            }
+            &Features::Levels { count, height } => {
+                let height = _mm256_set1_pd(height);
+                for (level, feature) in (0..count).zip(&mut rest) {
+                    let level = _mm256_set1_pd(level as f64);
+                    for i in 0..4 {
+                        // All bits set where they are equal.
+                        let value = _mm256_and_pd(_mm256_cmp_pd::<_CMP_EQ_OQ>(x[i], level), height);
+                        squares[i] = _mm256_add_pd(squares[i], _mm256_mul_pd(value, value));
+                        put(&mut feature.0, i, value);
+                    }
+                }
             }
         }
     }

@@ -1,0 +1,373 @@
+"""Parquet and CSV files, and batches that a program makes."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dpfit.exceptions import ParameterError, SourceError
+from dpfit.schema import Categorical, Kind
+from dpfit.sources.frames import as_frame
+from dpfit.sources.scan import Scan, same_columns
+from dpfit.sources.source import rows_in_batch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["StreamReader", "scan_batches", "scan_csv", "scan_parquet"]
+
+T = TypeVar("T")
+
+_LIMIT = "1GB"
+# Bytes that are parsed together: types are seen in the first of them.
+_CSV_BLOCK = 1 << 22
+_CSV_MISSING = (
+    "",
+    "NA",
+    "N/A",
+    "#N/A",
+    "NaN",
+    "nan",
+    "-NaN",
+    "-nan",
+    "NULL",
+    "null",
+    "None",
+    "n/a",
+)
+
+
+def scan_parquet(
+    path: str | os.PathLike[str],
+    *,
+    target: str | None = None,
+    memory_limit: int | str = _LIMIT,
+) -> Scan:
+    """Return the rows of Parquet files, to be read when a model is fitted.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, a folder (all ``.parquet`` files in it) or a pattern such as ``"sales/*.parquet"``.
+    target : str, optional
+        The column that is the target; not needed to predict.
+    memory_limit : int or str, default "1GB"
+        What a fit may hold in memory of the rows, as bytes or as text like ``"500MB"``. What is
+        beyond goes to temporary files without a name, in the folder that `tempfile` chooses
+        (``TMPDIR``): up to eight bytes for a value, and two for each feature of the model.
+
+    Returns
+    -------
+    Scan
+        For ``fit`` and ``predict``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from dpfit import PrivateLinearRegression, scan_parquet
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> table = pa.table({"size": list(range(5000)), "price": [3.0 * i for i in range(5000)]})
+    >>> pq.write_table(table, os.path.join(folder.name, "sales.parquet"))
+    >>> rows = scan_parquet(folder.name, target="price")
+    >>> model = PrivateLinearRegression(epsilon=1.0).fit(rows)
+    >>> model.feature_names_in_.tolist()
+    ['size']
+    >>> folder.cleanup()
+    """
+    return Scan(_ParquetFiles(_paths(path, ".parquet")), target, memory_limit)
+
+
+def scan_csv(
+    path: str | os.PathLike[str],
+    *,
+    target: str | None = None,
+    delimiter: str = ",",
+    memory_limit: int | str = _LIMIT,
+) -> Scan:
+    """Return the rows of CSV files with a header, to be read when a model is fitted.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, a folder (all ``.csv`` files in it) or a pattern. Names that end in ``.gz`` or
+        ``.bz2`` are decompressed.
+    target : str, optional
+        The column that is the target; not needed to predict.
+    delimiter : str, default ","
+        What is between values.
+    memory_limit : int or str, default "1GB"
+        As in :func:`scan_parquet`.
+
+    Returns
+    -------
+    Scan
+        For ``fit`` and ``predict``.
+
+    Notes
+    -----
+    Columns are numbers, unless their first megabytes are dates or the schema lists levels. An
+    empty value, NA, NaN and null are missing, if the schema does not list them as a level.
+    """
+    if not isinstance(delimiter, str) or len(delimiter) != 1:
+        raise ParameterError("delimiter must be one character")
+    return Scan(_CsvFiles(_paths(path, ".csv"), delimiter), target, memory_limit)
+
+
+def scan_batches(
+    factory: Callable[[], Iterable[Any]],
+    *,
+    target: str | None = None,
+    memory_limit: int | str = _LIMIT,
+) -> Scan:
+    """Return rows that a program makes, batch by batch, to be read when a model is fitted.
+
+    Parameters
+    ----------
+    factory : callable
+        Returns an iterable of frames: pandas, polars, Arrow, or any other that narwhals
+        understands. It is called once for the columns, of which the first batch is looked at, and
+        once for all rows.
+    target : str, optional
+        The column that is the target; not needed to predict.
+    memory_limit : int or str, default "1GB"
+        As in :func:`scan_parquet`.
+
+    Returns
+    -------
+    Scan
+        For ``fit`` and ``predict``.
+    """
+    if not callable(factory):
+        raise ParameterError("factory must be callable: it is asked for the batches anew")
+    return Scan(_Factory(factory), target, memory_limit)
+
+
+def _paths(path: str | os.PathLike[str], ending: str) -> list[str]:
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        text = None
+    if not isinstance(text, str):
+        raise ParameterError("path must be the name of a file, of a folder, or a pattern")
+    if os.path.isdir(text):
+        found = sorted(glob.glob(os.path.join(glob.escape(text), f"*{ending}")))
+        if not found:
+            raise SourceError(f"there is no file that ends in {ending} in {text!r}")
+        return found
+    if os.path.exists(text):
+        return [text]
+    found = sorted(glob.glob(text, recursive=True))
+    if not found:
+        raise SourceError(f"there is no file {text!r}")
+    return found
+
+
+def _attempt(act: Callable[[], T], message: Callable[[str], str]) -> T:
+    """Return what `act` returns; errors of Arrow, which show values, become `message` of them."""
+    import pyarrow as pa
+
+    try:
+        return act()
+    except (pa.ArrowException, OSError, UnicodeDecodeError, EOFError) as error:
+        text = str(error)
+    # Raised out here, so that the first error is not attached to it.
+    raise SourceError(message(text))
+
+
+def _each(batches: Iterator[T], message: Callable[[str], str]) -> Iterator[T]:
+    """Give all batches; errors of Arrow become `message` of them."""
+    while (batch := _attempt(lambda: next(batches, None), message)) is not None:
+        yield batch
+
+
+class _ParquetFiles:
+    def __init__(self, paths: list[str]) -> None:
+        self._paths = paths
+
+    def __repr__(self) -> str:
+        return f"{len(self._paths)} Parquet file{'s' if len(self._paths) > 1 else ''}"
+
+    def schema(self) -> pa.Schema:
+        return self._open(self._paths[0]).schema_arrow
+
+    def read(self, names: Sequence[str], kinds: Sequence[Kind]) -> Iterator[pa.RecordBatch]:
+        first = self.schema()
+        # All of them before any row is read: what is wrong with the last file is known at once.
+        for path in self._paths[1:]:
+            same_columns(first, self._open(path).schema_arrow, None, repr(path))
+        for path in self._paths:
+            with self._open(path) as file:
+                batches = file.iter_batches(rows_in_batch(len(names)), columns=list(names))
+                yield from _each(batches, _damaged(path))
+
+    def _open(self, path: str) -> Any:
+        import pyarrow.parquet as pq
+
+        # Buffered, because without it a row group is read as a whole.
+        return _attempt(lambda: pq.ParquetFile(path, buffer_size=1 << 20), _damaged(path))
+
+
+def _damaged(path: str) -> Callable[[str], str]:
+    return lambda _: f"{path!r} cannot be read as Parquet: it ends early or is damaged"
+
+
+class _CsvFiles:
+    def __init__(self, paths: list[str], delimiter: str) -> None:
+        self._paths, self._delimiter = paths, delimiter
+
+    def __repr__(self) -> str:
+        return f"{len(self._paths)} CSV file{'s' if len(self._paths) > 1 else ''}"
+
+    def schema(self) -> pa.Schema:
+        return self._schema(self._paths[0])
+
+    def _schema(self, path: str) -> pa.Schema:
+        import pyarrow as pa
+
+        with self._open(path, [], _CSV_MISSING) as reader:
+            found = reader.schema
+        # A column of zeros, or of nothing, may go on with any number.
+        types = [
+            pa.float64() if pa.types.is_integer(kind) or pa.types.is_null(kind) else kind
+            for kind in found.types
+        ]
+        return pa.schema(list(zip(found.names, types, strict=True)))
+
+    def read(self, names: Sequence[str], kinds: Sequence[Kind]) -> Iterator[pa.RecordBatch]:
+        schemas = [self._schema(path) for path in self._paths]
+        for path, schema in zip(self._paths, schemas, strict=True):
+            same_columns(schemas[0], schema, None, repr(path))
+        levels = {level for kind in kinds if isinstance(kind, Categorical) for level in kind.levels}
+        missing = [word for word in _CSV_MISSING if word not in levels]
+        for path, schema in zip(self._paths, schemas, strict=True):
+            types = [_csv_type(schema.field(n), kind) for n, kind in zip(names, kinds, strict=True)]
+            with self._open(path, list(zip(names, types, strict=True)), missing) as reader:
+                yield from _each(iter(reader), _wrong_value(path, schema.names))
+
+    def _open(
+        self, path: str, fields: list[tuple[str, pa.DataType]], missing: Sequence[str]
+    ) -> Any:
+        import pyarrow.csv as csv
+
+        convert = csv.ConvertOptions(
+            column_types=dict(fields),
+            include_columns=[name for name, _ in fields],
+            null_values=list(missing),
+            strings_can_be_null=True,
+        )
+        return _attempt(
+            lambda: csv.open_csv(
+                path,
+                read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
+                parse_options=csv.ParseOptions(delimiter=self._delimiter),
+                convert_options=convert,
+            ),
+            _wrong_value(path, [name for name, _ in fields]),
+        )
+
+
+def _wrong_value(path: str, names: Sequence[str]) -> Callable[[str], str]:
+    """Return what makes a message out of one of Arrow's, of which it takes the column alone."""
+
+    def message(text: str) -> str:
+        if found := re.match(r"In CSV column #(\d+): CSV conversion error", text):
+            place = int(found[1])
+            name = f" {names[place]!r}" if place < len(names) else ""
+            return (
+                f"{path!r}: a value of column{name} is not of the type of the first ones; if it is "
+                "text, list its levels: Categorical([...])"
+            )
+        if "Expected" in text and "columns, got" in text:
+            return f"{path!r}: a row has more or fewer values than the header"
+        return f"{path!r} cannot be read as CSV with a header"
+
+    return message
+
+
+def _csv_type(field: pa.Field, kind: Kind) -> pa.DataType:
+    import pyarrow as pa
+
+    if isinstance(kind, Categorical) and kind.is_text:
+        return pa.large_string()
+    return field.type
+
+
+class _Factory:
+    def __init__(self, factory: Callable[[], Iterable[Any]]) -> None:
+        self._factory = factory
+
+    def __repr__(self) -> str:
+        return "batches"
+
+    def schema(self) -> pa.Schema:
+        for batch in self._factory():
+            return _as_table(batch).schema
+        raise SourceError("there is not a single batch")
+
+    def read(self, names: Sequence[str], kinds: Sequence[Kind]) -> Iterator[pa.RecordBatch]:
+        first = None
+        for batch in self._factory():
+            table = _as_table(batch)
+            if first is None:
+                first = table.schema
+            else:
+                same_columns(first, table.schema, None, "a batch")
+            yield from _parts(table, names)
+
+
+class StreamReader:
+    """An Arrow stream, which can be read once."""
+
+    def __init__(self, stream: Any) -> None:
+        import pyarrow as pa
+
+        opened = _attempt(lambda: pa.RecordBatchReader.from_stream(stream), self._message)
+        self._reader: pa.RecordBatchReader = opened
+
+    def __repr__(self) -> str:
+        return "an Arrow stream"
+
+    def schema(self) -> pa.Schema:
+        """Return names and types of all columns."""
+        return self._reader.schema
+
+    def read(self, names: Sequence[str], kinds: Sequence[Kind]) -> Iterator[pa.RecordBatch]:
+        """Read the stream to its end."""
+        for batch in _each(iter(self._reader), self._message):
+            yield from _parts(pa_table(batch), names)
+
+    @staticmethod
+    def _message(_: str) -> str:
+        return "the Arrow stream cannot be read to its end"
+
+
+def _parts(table: pa.Table, names: Sequence[str]) -> list[pa.RecordBatch]:
+    size = rows_in_batch(len(names))
+    parts: list[pa.RecordBatch] = table.select(list(names)).to_batches(max_chunksize=size)
+    return parts
+
+
+def pa_table(batch: pa.RecordBatch) -> pa.Table:
+    """Return a batch as a table."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch])
+
+
+def _as_table(batch: Any) -> pa.Table:
+    import pyarrow as pa
+
+    if isinstance(batch, pa.RecordBatch):
+        return pa_table(batch)
+    frame = as_frame(batch)
+    if frame is None and not hasattr(batch, "__arrow_c_stream__"):
+        raise SourceError("a batch must be a frame: pandas, polars or Arrow")
+    try:
+        return pa.table(batch) if frame is None else frame.to_arrow()
+    except (pa.ArrowException, TypeError, OverflowError):
+        pass
+    raise SourceError("a column of a batch holds values of several types")

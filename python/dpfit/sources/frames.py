@@ -1,0 +1,163 @@
+"""Frames in memory: pandas, polars, Arrow tables and all others that narwhals understands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpfit.exceptions import ParameterError, SourceError
+from dpfit.schema import Binary, Categorical, Kind, Numeric
+from dpfit.sources.columns import encode_array, encode_arrow
+from dpfit.sources.source import Floats, LocalSource, Read, rows_in_batch
+from dpfit.table import Array
+from dpfit.units import owners
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+__all__ = ["FrameSource", "as_frame", "encode_series"]
+
+
+def as_frame(table: Any) -> nw.DataFrame[Any] | None:
+    """Return a frame in memory as narwhals sees it, None for anything else."""
+    import narwhals as nw
+    import narwhals.exceptions
+
+    if not getattr(getattr(table, "columns", None), "is_unique", True):
+        # Of pandas, which narwhals would refuse with a message of its own.
+        raise SourceError("two columns of the table have the same name")
+    try:
+        found = nw.from_native(table, pass_through=True)
+    except narwhals.exceptions.NarwhalsError:
+        found = None
+    if found is None:
+        raise SourceError("two columns of the table have the same name")
+    if isinstance(found, nw.LazyFrame):
+        found = found.collect()
+    return found if isinstance(found, nw.DataFrame) else None
+
+
+class FrameSource(LocalSource):
+    """Rows of a frame. Columns of numbers are looked at where they are.
+
+    Parameters
+    ----------
+    frame : narwhals DataFrame
+        The frame.
+    target : str or array, optional
+        The name of its column that is the target, or the target.
+    unit : str or array-like, optional
+        The name of its column that says whose row it is, or that itself.
+    """
+
+    def __init__(self, frame: nw.DataFrame[Any], target: Any = None, unit: Any = None) -> None:
+        names = list(frame.columns)
+        if len(set(names)) < len(names):
+            raise SourceError("two columns of the table have the same name")
+        self._frame, self._rows = frame, len(frame)
+        self._target, self._unit = target, unit
+        aside = [taken(name, names, what) for name, what in ((target, "target"), (unit, "unit"))]
+        if target is not None and aside[0] is not None and aside[0] == aside[1]:
+            raise ParameterError("the target cannot be the unit")
+        self._places = [place for place in range(len(names)) if place not in aside]
+        if not self._places:
+            raise ParameterError(
+                "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
+            )
+        if aside[0] is not None:
+            self._target = frame[:, aside[0]]
+        elif target is not None and len(target) != self._rows:
+            raise ParameterError("X and y must have the same number of rows")
+        if aside[1] is not None:
+            self._unit = frame[:, aside[1]]
+        elif unit is not None:
+            self._unit = owners(unit, self._rows)
+        self._series = [frame[:, place] for place in self._places]
+        texts = all(isinstance(name, str) for name in names)
+        self.names = [names[place] for place in self._places] if texts else None
+        self.declared = [_declared(series) for series in self._series]
+
+    def read(self, kinds: Sequence[Kind]) -> Iterator[Read]:
+        """Read all rows, batch by batch."""
+        step = rows_in_batch(self.columns)
+        for start in range(0, self._rows, step):
+            stop = min(start + step, self._rows)
+            columns = [
+                encode_series(series[start:stop], kind, self.label(place))
+                for place, (series, kind) in enumerate(zip(self._series, kinds, strict=True))
+            ]
+            yield Read(columns, self._targets(start, stop), self._owners(start, stop))
+
+    def _targets(self, start: int, stop: int) -> Array:
+        import narwhals as nw
+
+        if self._target is None:
+            return np.zeros(stop - start)
+        part = self._target[start:stop]
+        return encode_series(part, Numeric(), part.name) if isinstance(part, nw.Series) else part
+
+    def _owners(self, start: int, stop: int) -> Any:
+        import narwhals as nw
+
+        if self._unit is None:
+            return None
+        part = self._unit[start:stop]
+        if not isinstance(part, nw.Series):
+            return part
+        return part.to_numpy() if part.dtype.is_integer() else part.to_list()
+
+    def wrap(self, predictions: Floats) -> Any:
+        """Return a series of the frame's own library."""
+        import narwhals as nw
+
+        backend = self._frame.implementation
+        series = nw.new_series("prediction", predictions, backend=backend).to_native()
+        native = self._frame.to_native()
+        if backend.is_pandas_like():
+            series.index = native.index
+        return series
+
+
+def taken(name: Any, names: Sequence[Any], what: str) -> int | None:
+    """Return the place of the column that is taken out of the features, if it is one by name."""
+    if not isinstance(name, str):
+        return None
+    if name not in names:
+        raise ParameterError(f"the table has no column {name!r} to be the {what}")
+    return list(names).index(name)
+
+
+def encode_series(series: nw.Series[Any], kind: Kind, name: str) -> Array:
+    """Return a column as numbers that the core reads; a view if it holds such."""
+    import narwhals as nw
+
+    dtype = series.dtype
+    if dtype.is_integer() or dtype.is_float() or dtype in (nw.Boolean, nw.Object):
+        values = series.to_numpy()
+        if values.dtype.kind in "iufb" or dtype == nw.Object:
+            return encode_array(values, kind, name)
+    return encode_arrow(series.to_arrow(), kind, name)
+
+
+def _declared(series: nw.Series[Any]) -> Kind | None:
+    import narwhals as nw
+
+    dtype = series.dtype
+    if dtype == nw.Boolean:
+        return Binary()
+    if isinstance(dtype, nw.Enum):
+        return Categorical(tuple(dtype.categories))
+    if dtype == nw.Categorical:
+        levels = getattr(getattr(series.to_native(), "dtype", None), "categories", None)
+        # polars' and Arrow's have no levels of their own: they are those of the rows.
+        if levels is None or not series.implementation.is_pandas_like():
+            return None
+        values = levels.tolist()
+        if all(isinstance(value, str) for value in values) or all(
+            isinstance(value, int) for value in values
+        ):
+            return Categorical(tuple(values)) if values else None
+        return Numeric()
+    return None if dtype == nw.String else Numeric()
