@@ -207,8 +207,10 @@ class _ParquetFiles:
     def _open(self, path: str) -> Any:
         import pyarrow.parquet as pq
 
-        # Buffered, because without it a row group is read as a whole.
-        return _attempt(lambda: pq.ParquetFile(path, buffer_size=1 << 20), _damaged(path))
+        # As a stream, because otherwise a row group is held as a whole.
+        return _attempt(
+            lambda: pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False), _damaged(path)
+        )
 
 
 def _damaged(path: str) -> Callable[[str], str]:
