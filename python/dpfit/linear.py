@@ -57,11 +57,12 @@ class PrivateLinearRegression(PrivateModel):
     ----------
     coef_ : array of shape (n_terms,)
         Slopes, in the units of X and y: one for each column of numbers and one for each level of a
-        categorical column. Without such columns there are as many terms as features.
+        categorical column, which add up to zero. Without such columns there are as many terms as
+        features.
     coef_names_ : list of str
         What each of them is for: a column's name, or ``column=level``.
     intercept_ : float
-        What is predicted where all features are zero and no level is known.
+        What is predicted where all features are zero and no level is listed.
     feature_range_ : array of shape (n_terms, 2)
         Where the line goes: `predict` takes a value beyond as the nearest end.
     coef_noise_, coef_sampling_ : arrays of shape (n_terms + 1, n_terms + 1)
