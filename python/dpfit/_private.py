@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Sequence
 from typing import Any, Self, cast
@@ -92,7 +93,8 @@ class PrivateModel(PrivateRegressor):
         """Return the table as a source of rows, the target and the unit included."""
         unit = details["unit"]
         source = named_source(X, y if isinstance(y, str) or y is None else _series(self, y), unit)
-        self._aside = [name for name in (y, unit) if isinstance(name, str)]
+        named = y if isinstance(y, str) else getattr(X, "target", None)
+        self._aside = [name for name in (named, unit) if isinstance(name, str)]
         if source is None:
             if isinstance(y, str) or isinstance(unit, str):
                 what = "target" if isinstance(y, str) else "unit"
@@ -102,7 +104,7 @@ class PrivateModel(PrivateRegressor):
             X, y = self._arrays(X, y)
             return ArraySource(X, y, unit), None
         _check_columns(self, source, reset=True)
-        if y is None and not isinstance(getattr(X, "target", None), str):
+        if y is None and not isinstance(named, str):
             raise ParameterError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
@@ -139,20 +141,21 @@ class PrivateModel(PrivateRegressor):
             None if unit is None else self._rows_per_unit(),
             rows_read(show=self.verbose, name=type(self).__name__),
         )
-        fitted = fit_table(
-            source.table(kinds, reading),
-            kinds,
-            schema.target,
-            publisher,
-            spend.mu,
-            additive=self._additive,
-            knots=self._knots(kinds),
-            rows_are_public=self._rows_are_public(missing, unit),
-            rows_per_unit=self._rows_per_unit(),
-            n_jobs=self.n_jobs,
-            show=self.verbose,
-            name=type(self).__name__,
-        )
+        with contextlib.closing(source):
+            fitted = fit_table(
+                source.table(kinds, reading),
+                kinds,
+                schema.target,
+                publisher,
+                spend.mu,
+                additive=self._additive,
+                knots=self._knots(kinds),
+                rows_are_public=self._rows_are_public(missing, unit),
+                rows_per_unit=self._rows_per_unit(),
+                n_jobs=self.n_jobs,
+                show=self.verbose,
+                name=type(self).__name__,
+            )
         self._fitted, self._kinds = fitted, kinds
         self.n_rows_ = fitted.rows
         self.n_rounds_ = fitted.rounds
