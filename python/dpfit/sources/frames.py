@@ -27,12 +27,9 @@ def as_frame(table: Any) -> nw.DataFrame[Any] | None:
 
     if table is None:
         return None
-    if not getattr(getattr(table, "columns", None), "is_unique", True):
-        # Of pandas, which narwhals would refuse with a message of its own.
-        raise SourceError("two columns of the table have the same name")
     try:
         found = nw.from_native(table, pass_through=True)
-    except narwhals.exceptions.NarwhalsError:
+    except (narwhals.exceptions.NarwhalsError, ValueError):
         found = None
     if found is None:
         raise SourceError("two columns of the table have the same name")
