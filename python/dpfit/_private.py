@@ -112,17 +112,14 @@ class PrivateModel(PrivateRegressor):
         return source, None
 
     def _arrays(self, X: Any, y: Any) -> tuple[Array, Array]:
-        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS" and self._levels():
+        schema = self.schema if isinstance(self.schema, Schema) else Schema()
+        if _holds_texts(X, list(schema.values())):
             # Texts are looked up among the levels later on, column by column.
             y = validate(self, X="no_validation", y=y, y_numeric=True, ensure_all_finite=False)
             validate(self, X, reset=True, skip_check_array=True)
             return X.astype(object), y
         found = validate(self, X, y, y_numeric=True, ensure_all_finite=False)
         return cast(tuple[Array, Array], found)
-
-    def _levels(self) -> bool:
-        kinds = self.schema.values() if isinstance(self.schema, Schema) else ()
-        return any(isinstance(kind, Categorical) for kind in kinds)
 
     def _fit(
         self, X: Any, y: Any, spend: Budget, publisher: Publisher, unit: Any = None
@@ -205,12 +202,11 @@ class PrivateModel(PrivateRegressor):
         names = getattr(self, "feature_names_in_", None)
         source = named_source(X, names=None if names is None else list(names), without=self._aside)
         if source is None:
-            rows = X
-            if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS"):
-                rows = self._rows(X)
-            else:
+            if _holds_texts(X, self._kinds):
                 validate(self, X, reset=False, skip_check_array=True)
-            source = ArraySource(rows, None)
+                source = ArraySource(X.astype(object), None)
+            else:
+                source = ArraySource(self._rows(X), None)
         else:
             _check_columns(self, source, reset=False)
         return source.predict(self._kinds, self._predict_columns)
@@ -279,6 +275,12 @@ class PrivateModel(PrivateRegressor):
 def _threads_of_libraries() -> ThreadpoolController:
     """Return what sets the number of threads of libraries; finding them takes milliseconds."""
     return ThreadpoolController()
+
+
+def _holds_texts(X: Any, kinds: Sequence[Kind]) -> bool:
+    """Return whether X is an array of objects or texts, some of them levels."""
+    levels = any(isinstance(kind, Categorical) for kind in kinds)
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS" and levels
 
 
 def _check_columns(estimator: PrivateModel, source: Source, *, reset: bool) -> None:
