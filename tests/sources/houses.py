@@ -2,6 +2,7 @@
 
 import datetime
 import functools
+import itertools
 import warnings
 
 import narwhals as nw
@@ -62,9 +63,7 @@ def houses(rows, holes=False, seed=0):
     table = pa.table(columns)
     # In chunks that have nothing to do with batches.
     cuts = [0, rows // 7, rows // 7 + 1, rows // 2, rows]
-    return pa.concat_tables(
-        [table.slice(a, b - a) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
-    )
+    return pa.concat_tables([table.slice(a, b - a) for a, b in itertools.pairwise(cuts)])
 
 
 class Stream:
@@ -113,7 +112,7 @@ def written(table, folder, parts, write, ending):
     """Write the table to some files; return their folder."""
     folder.mkdir()
     cuts = np.linspace(0, len(table), parts + 1).astype(int)
-    for i, (a, b) in enumerate(zip(cuts[:-1], cuts[1:], strict=True)):
+    for i, (a, b) in enumerate(itertools.pairwise(cuts)):
         write(table.slice(a, b - a), folder / f"part-{i:03}.{ending}")
     return folder
 
