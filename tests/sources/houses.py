@@ -1,6 +1,5 @@
 """One table, and the same rows as every kind of table there is."""
 
-import datetime
 import functools
 import itertools
 import warnings
@@ -87,14 +86,11 @@ def objects(table):
 def numbers(table):
     """Return X as an array of numbers, with places of towns and days of dates; and y."""
     days = table["sold"].cast(pa.int32())
-    towns = [None if t is None else TOWNS.index(t) if t in TOWNS else -1 for t in lists(table)]
+    names = table["town"].to_pylist()
+    towns = [None if t is None else TOWNS.index(t) if t in TOWNS else -1 for t in names]
     columns = [table[name] for name in NAMES[:4]] + [pa.array(towns), table["grade"], days]
     X = np.column_stack([c.cast(pa.float64()).to_numpy(zero_copy_only=False) for c in columns])
     return X, table["price"].to_numpy()
-
-
-def lists(table):
-    return table["town"].to_pylist()
 
 
 def pandas_frame(table, **types):
@@ -214,7 +210,3 @@ def seeded(cls, X, y=None, *, unit=None, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsecureSeedWarning)
         return cls(**options).fit(X, y, unit=unit)
-
-
-def day(text):
-    return datetime.date.fromisoformat(text)
