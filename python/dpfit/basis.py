@@ -198,12 +198,15 @@ class Basis:
         What all ramps are multiplied by.
     intercept : float
         The share of the squared norm that the constant has.
+    free : set of int
+        Columns whose effects of levels need not add up to zero.
     """
 
     ramps: tuple[Ramp, ...]
     columns: int
     gain: float
     intercept: float
+    free: frozenset[int] = frozenset()
 
     @classmethod
     def fit_to_norm(

@@ -57,8 +57,8 @@ class PrivateLinearRegression(PrivateModel):
     ----------
     coef_ : array of shape (n_terms,)
         Slopes, in the units of X and y: one for each column of numbers and one for each level of a
-        categorical column, which add up to zero. Without such columns there are as many terms as
-        features.
+        categorical column. The latter add up to zero or, if there are rows with a level that is
+        not listed, are relative to those. Without such columns there are as many terms as features.
     coef_names_ : list of str
         What each of them is for: a column's name, or ``column=level``.
     intercept_ : float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,7 +13,7 @@ import scipy.linalg
 
 from dpfit.basis import Basis
 
-__all__ = ["Tails", "all_curves", "choose_tails", "straight_lines"]
+__all__ = ["Tails", "all_curves", "choose_tails", "straight_lines", "unlisted_levels"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 # For every column with tails: which of its features the line goes through.
@@ -22,14 +23,13 @@ Tails: TypeAlias = dict[int, tuple[int, ...]]
 # much.
 _EVIDENCE = 0.5
 _SWEEPS = 3
+# Rows without a listed level are seen if their number is this many standard deviations of its
+# noise: by chance in one column of 30,000.
+_SEEN = 4.0
 
 
 def straight_lines(basis: Basis, tails: Tails | None = None) -> Floats:
-    """Return the directions of a linear model: lines, contrasts of levels, and the constant.
-
-    The effects of the levels of a column add up to zero: a row has one of them, so that another
-    sum could not be told from another constant. A level that is not listed, with no effect, is an
-    average one then.
+    """Return the directions of a linear model: lines, effects of levels, and the constant.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def straight_lines(basis: Basis, tails: Tails | None = None) -> Floats:
 
     Returns
     -------
-    array of shape (features, lines + contrasts + 1)
-        Orthonormal columns: lines in the order of `basis.lines`, then contrasts, then the constant.
+    array
+        Orthonormal columns: lines in the order of `basis.lines`, then levels, then the constant.
     """
     lines = [
         basis.straight((tails or {}).get(line) or basis.of_column(line)) for line in basis.lines
@@ -50,22 +50,57 @@ def straight_lines(basis: Basis, tails: Tails | None = None) -> Floats:
 
 
 def all_curves(basis: Basis) -> Floats:
-    """Return the directions of an additive model: ramps, contrasts of levels, and the constant."""
+    """Return the directions of an additive model: ramps, effects of levels, and the constant."""
     each = np.eye(basis.features)
-    return _with_levels(basis, [each[i] for line in basis.lines for i in basis.of_column(line)])
+    lines = [each[i] for line in basis.lines for i in basis.of_column(line)]
+    return _with_levels(basis, lines)
 
 
 def _with_levels(basis: Basis, lines: list[Floats]) -> Floats:
     constant = np.zeros(basis.features)
     constant[-1] = 1.0
-    contrasts: list[Floats] = []
+    effects: list[Floats] = []
     for column in basis.level_columns:
         features = basis.of_column(column)
-        part = np.zeros((max(len(features) - 1, 1), basis.features))
-        # One level alone is told from those that are not listed.
-        part[:, features] = scipy.linalg.helmert(len(features)) if len(features) > 1 else 1.0
-        contrasts += list(part)
-    return np.column_stack([*lines, *contrasts, constant])
+        count = len(features)
+        alone = column in basis.free or count == 1
+        part = np.zeros((count if alone else count - 1, basis.features))
+        part[:, features] = np.eye(count) if alone else scipy.linalg.helmert(count)
+        effects += list(part)
+    return np.column_stack([*lines, *effects, constant])
+
+
+def unlisted_levels(basis: Basis, gram: Floats, sigma: float) -> frozenset[int]:
+    """Return the columns in which rows with a level that is not listed are seen.
+
+    If every row has a listed level, the sum of the effects could not be told from the constant:
+    they add up to zero then, and a level that is not listed is an average one. Where such rows are
+    seen, the effects are relative to them.
+
+    Parameters
+    ----------
+    basis : Basis
+        Features.
+    gram : array
+        Released X'X.
+    sigma : float
+        The standard deviation of its diagonal's noise.
+
+    Privacy
+    -------
+    A function of released numbers.
+    """
+    found = []
+    for column in basis.level_columns:
+        # The weight of a row if it has no listed level, zero if it has.
+        unlisted = np.zeros(basis.features)
+        unlisted[-1] = 1.0 / math.sqrt(basis.intercept)
+        for i in basis.of_column(column):
+            unlisted[i] = -1.0 / (basis.gain * basis.ramps[i].height)
+        noise = sigma * float(unlisted @ unlisted)
+        if float(unlisted @ gram @ unlisted) > _SEEN * noise:
+            found.append(column)
+    return frozenset(found)
 
 
 def choose_tails(basis: Basis, gram: Floats, moments: Floats, noise: float, ridge: float) -> Tails:

@@ -89,12 +89,10 @@ class BatchTable:
     def rows(self) -> int:
         """Return the number of rows that count."""
         if self._rows is None:
-            if self._missing == "error":
-                self._rows = sum(len(y) for _, y in self._batches())
-            else:
-                # Counted anywhere, in three bins of the target.
-                bins = [None] * self.columns + [_native.Bins.equal(0.0, 1.0, 1)]
-                self._rows = sum(self.histogram(bins).insecure_exact())
+            # Counted anywhere, in three bins of the target. Every value is looked at: what is not
+            # finite is an error before anything is released.
+            bins = [None] * self.columns + [_native.Bins.equal(0.0, 1.0, 1)]
+            self._rows = sum(self.histogram(bins).insecure_exact())
         return self._rows
 
     def histogram(self, bins: list[_native.Bins | None]) -> _native.Histogram:

@@ -76,6 +76,9 @@ class Source(abc.ABC):
     def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
         """Return the rows for a fit."""
 
+    def close(self) -> None:  # noqa: B027 - most keep nothing
+        """Let go of what was kept for reading again."""
+
     @abc.abstractmethod
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
         """Return predictions of all rows, in what fits the kind of the table."""
@@ -95,9 +98,6 @@ class LocalSource(Source):
     @abc.abstractmethod
     def read(self, kinds: Sequence[Kind]) -> Iterator[Read]:
         """Read all rows from the first on."""
-
-    def close(self) -> None:
-        """Let go of what was kept for reading again."""
 
     def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
         """Return the rows for a fit."""
