@@ -200,6 +200,8 @@ class Basis:
         The share of the squared norm that the constant has.
     free : set of int
         Columns whose effects of levels need not add up to zero.
+    unseen : set of int
+        Features of levels that are too rare to have an effect.
     """
 
     ramps: tuple[Ramp, ...]
@@ -207,6 +209,7 @@ class Basis:
     gain: float
     intercept: float
     free: frozenset[int] = frozenset()
+    unseen: frozenset[int] = frozenset()
 
     @classmethod
     def fit_to_norm(

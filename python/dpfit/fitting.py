@@ -15,9 +15,10 @@ from dpfit._progress import rounds
 from dpfit.accounting import Purse, per_round
 from dpfit.basis import Basis, Ramp, additive_ramps, level_ramps, linear_ramps
 from dpfit.boosting import Averaged, Boosting
+from dpfit.levels import seen_levels
 from dpfit.marginal import Marginal
 from dpfit.plan import SHARES, Plan
-from dpfit.ranges import all_curves, choose_tails, straight_lines, unlisted_levels
+from dpfit.ranges import all_curves, choose_tails, straight_lines
 from dpfit.release import Publisher
 from dpfit.scaling import release_marginals
 from dpfit.schema import Categorical, Kind, Numeric, terms
@@ -215,8 +216,7 @@ class _Model:
         mu_threshold, mu_residuals = purse.take(SHARES.residuals), purse.take(SHARES.residuals)
         noisy_gram, sigma = self.publisher.gram(gram, purse.rest(SHARES.gram), 1.0)
         self.mu_round = per_round(purse.rest(), plan.rounds)
-        free = unlisted_levels(self.basis, noisy_gram, sigma)
-        self.basis = replace(self.basis, free=free)
+        self.basis = seen_levels(self.basis, noisy_gram, sigma)
         lines = straight_lines(self.basis)
         if additive:
             directions = all_curves(self.basis)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,8 +11,9 @@ import numpy.typing as npt
 import scipy.linalg
 
 from dpfit.basis import Basis
+from dpfit.levels import level_directions
 
-__all__ = ["Tails", "all_curves", "choose_tails", "straight_lines", "unlisted_levels"]
+__all__ = ["Tails", "all_curves", "choose_tails", "straight_lines"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 # For every column with tails: which of its features the line goes through.
@@ -23,9 +23,6 @@ Tails: TypeAlias = dict[int, tuple[int, ...]]
 # much.
 _EVIDENCE = 0.5
 _SWEEPS = 3
-# Rows without a listed level are seen if their number is this many standard deviations of its
-# noise: by chance in one column of 30,000.
-_SEEN = 4.0
 
 
 def straight_lines(basis: Basis, tails: Tails | None = None) -> Floats:
@@ -59,48 +56,7 @@ def all_curves(basis: Basis) -> Floats:
 def _with_levels(basis: Basis, lines: list[Floats]) -> Floats:
     constant = np.zeros(basis.features)
     constant[-1] = 1.0
-    effects: list[Floats] = []
-    for column in basis.level_columns:
-        features = basis.of_column(column)
-        count = len(features)
-        alone = column in basis.free or count == 1
-        part = np.zeros((count if alone else count - 1, basis.features))
-        part[:, features] = np.eye(count) if alone else scipy.linalg.helmert(count)
-        effects += list(part)
-    return np.column_stack([*lines, *effects, constant])
-
-
-def unlisted_levels(basis: Basis, gram: Floats, sigma: float) -> frozenset[int]:
-    """Return the columns in which rows with a level that is not listed are seen.
-
-    If every row has a listed level, the sum of the effects could not be told from the constant:
-    they add up to zero then, and a level that is not listed is an average one. Where such rows are
-    seen, the effects are relative to them.
-
-    Parameters
-    ----------
-    basis : Basis
-        Features.
-    gram : array
-        Released X'X.
-    sigma : float
-        The standard deviation of its diagonal's noise.
-
-    Privacy
-    -------
-    A function of released numbers.
-    """
-    found = []
-    for column in basis.level_columns:
-        # The weight of a row if it has no listed level, zero if it has.
-        unlisted = np.zeros(basis.features)
-        unlisted[-1] = 1.0 / math.sqrt(basis.intercept)
-        for i in basis.of_column(column):
-            unlisted[i] = -1.0 / (basis.gain * basis.ramps[i].height)
-        noise = sigma * float(unlisted @ unlisted)
-        if float(unlisted @ gram @ unlisted) > _SEEN * noise:
-            found.append(column)
-    return frozenset(found)
+    return np.column_stack([*lines, *level_directions(basis), constant])
 
 
 def choose_tails(basis: Basis, gram: Floats, moments: Floats, noise: float, ridge: float) -> Tails:
