@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Sequence
 from typing import Any, Self, cast
@@ -139,20 +140,21 @@ class PrivateModel(PrivateRegressor):
             None if unit is None else self._rows_per_unit(),
             rows_read(show=self.verbose, name=type(self).__name__),
         )
-        fitted = fit_table(
-            source.table(kinds, reading),
-            kinds,
-            schema.target,
-            publisher,
-            spend.mu,
-            additive=self._additive,
-            knots=self._knots(kinds),
-            rows_are_public=self._rows_are_public(missing, unit),
-            rows_per_unit=self._rows_per_unit(),
-            n_jobs=self.n_jobs,
-            show=self.verbose,
-            name=type(self).__name__,
-        )
+        with contextlib.closing(source.table(kinds, reading)) as table:
+            fitted = fit_table(
+                table,
+                kinds,
+                schema.target,
+                publisher,
+                spend.mu,
+                additive=self._additive,
+                knots=self._knots(kinds),
+                rows_are_public=self._rows_are_public(missing, unit),
+                rows_per_unit=self._rows_per_unit(),
+                n_jobs=self.n_jobs,
+                show=self.verbose,
+                name=type(self).__name__,
+            )
         self._fitted, self._kinds = fitted, kinds
         self.n_rows_ = fitted.rows
         self.n_rounds_ = fitted.rounds
