@@ -67,7 +67,7 @@ class Table(Protocol):
 
 def any_bins(columns: int) -> list[Bins | None]:
     """Return bins that count every row once: three, of the target."""
-    return [None] * columns + [EqualBins(0.0, 1.0, 1)]
+    return [*([None] * columns), EqualBins(0.0, 1.0, 1)]
 
 
 def bytes_of_row(features: int) -> int:
