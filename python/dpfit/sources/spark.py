@@ -5,10 +5,11 @@ Only the DataFrame API is used, so that it works with Spark Connect as well.
 
 from __future__ import annotations
 
+import functools
+import gc
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from dpfit.exceptions import ParameterError
@@ -176,7 +177,8 @@ class _SparkParts(Parts):
         """Return blocks, which Spark makes anew if it loses them."""
         act = _stage(_Quantised(quantise, self._unpack))
         return type(self)(
-            lambda: self._frame.mapInArrow(act, _SCHEMA), partial(Block.read, quantise.row_map)
+            lambda: self._frame.mapInArrow(act, _SCHEMA),
+            functools.partial(Block.read, quantise.row_map),
         )
 
     def release(self) -> None:
@@ -206,6 +208,7 @@ def _stage(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Recor
     """Return what Spark calls with a partition: it gives bytes, or what went wrong."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        _set_up()
         failure = None
         try:
             for packed in work(batches):
@@ -216,6 +219,16 @@ def _stage(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Recor
             yield _row(failure=failure)
 
     return run
+
+
+@functools.cache
+def _set_up() -> None:
+    """Look at what is imported no more when garbage is collected.
+
+    Spark's workers do that after every task, and it would take longer than a pass over a block.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _row(packed: bytes | None = None, failure: Failure | None = None) -> pa.RecordBatch:
