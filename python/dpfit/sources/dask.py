@@ -45,7 +45,9 @@ def dask_source(table: Any, target: Any, unit: Any, without: Sequence[str]) -> S
             name = target if isinstance(target, str) else unit
             raise ParameterError(f"a Dask array has no column {name!r}: its columns have no names")
         return DaskArraySource(table, target)
-    if hasattr(table, "map_partitions") and hasattr(table, "dtypes"):
+    import dask.dataframe
+
+    if isinstance(table, dask.dataframe.DataFrame):
         left_out = [name for name in without if name in table.columns]
         return DaskFrameSource(table.drop(columns=left_out) if left_out else table, target, unit)
     raise ParameterError("a Dask table must be a dask.dataframe.DataFrame or a dask.array.Array")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -51,34 +52,30 @@ class SparkSource(Source):
         fields = table.schema.fields
         names = [field.name for field in fields]
         features = [fields[place] for place in feature_places(names, target, unit)]
-        self.names = [field.name for field in features]
+        self._features = [field.name for field in features]
+        self.names = self._features
         self.declared = [_declared(field.dataType.typeName()) for field in features]
         self._table, self._target, self._unit = table, target, unit
         self._types = {field.name: field.dataType.typeName() for field in fields}
 
     def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
         """Return the rows for a fit, which stay with the executors."""
-        encode = _Encode(list(kinds), self._target, self._unit, reading.max_rows)
+        names = [*self._features, *(name for name in (self._target, self._unit) if name)]
+        step = rows_in_batch(self.columns)
+        encode = _Encode(names, list(kinds), self._target, self._unit, reading.max_rows, step)
 
         def frame() -> Any:
-            from pyspark.sql import functions
-
-            used = [*self.names_of_columns(), *([self._target] if self._target else [])]
-            columns = [self._column(name) for name in used]
-            if self._unit is not None:
-                columns.append(functions.col(_quoted(self._unit)))
-            rows = self._table.select(*columns)
+            rows = self._table.select(*self._columns(names))
             if self._unit is not None:
                 # Each partition sees to it that few rows of a unit count: none may be in two.
-                rows = rows.repartition(functions.col(_quoted(self._unit)))
+                rows = rows.repartition(f"c{len(names) - 1}")
             return rows.mapInArrow(_stage(encode), _SCHEMA)
 
         return ClusterTable(_SparkParts(frame, unpack), self.columns, reading.missing)
 
-    def names_of_columns(self) -> list[str]:
-        """Return the names of the features; those of Spark always have one."""
-        assert self.names is not None
-        return self.names
+    def _columns(self, names: Sequence[str]) -> list[Any]:
+        """Return columns under names that Spark takes for no path: c0, c1, ..."""
+        return [self._column(name).alias(f"c{place}") for place, name in enumerate(names)]
 
     def _column(self, name: str) -> Any:
         """Return a column, an instant as days.
@@ -87,28 +84,29 @@ class SparkSource(Source):
         """
         from pyspark.sql import functions
 
-        quoted = _quoted(name)
+        quoted = "`" + name.replace("`", "``") + "`"
         if self._types[name] != "timestamp":
             return functions.col(quoted)
         ticks = f"unix_micros({quoted})"
         rest = f"pmod({ticks}, {_MICROSECONDS})"
         # Whole days and the rest, as all other tables have it.
         days = f"({ticks} - {rest}) div {_MICROSECONDS} + cast({rest} as double) / {_MICROSECONDS}"
-        return functions.expr(days).alias(name)
+        return functions.expr(days)
 
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
         """Return a column for ``withColumn``: predictions are made when it is computed."""
         import pandas as pd
         from pyspark.sql import functions
 
-        plain = list(kinds)
+        plain, names = list(kinds), self._features
 
         def predictions(frame):  # type: ignore[no-untyped-def]
-            return FrameSource(as_frame(frame)).predict(plain, predictor)  # type: ignore[arg-type]
+            named = as_frame(frame.set_axis(names, axis=1))
+            return FrameSource(named).predict(plain, predictor)  # type: ignore[arg-type]
 
         # Spark looks at the types, as objects, to know what it is given.
         predictions.__annotations__ = {"frame": pd.DataFrame, "return": pd.Series}
-        columns = functions.struct(*(self._column(name) for name in self.names_of_columns()))
+        columns = functions.struct(*self._columns(names))
         return functions.pandas_udf(predictions, "double")(columns)
 
 
@@ -193,10 +191,6 @@ def _check(failures: Iterable[tuple[str | None, str | None]]) -> None:
             raise Failure(kind, text).error()
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def _declared(kind: str) -> Kind | None:
     """Return what a type of Spark, by its name, says of a column; None for text."""
     if kind == "boolean":
@@ -257,14 +251,17 @@ def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
 class _Encode:
     """Makes batches of numbers of a partition's rows."""
 
+    names: list[str]
     kinds: list[Kind]
     target: str | None
     unit: str | None
     max_rows: int | None
+    rows: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
         for table in self._tables(batches):
-            source = FrameSource(as_frame(table), self.target, self.unit)  # type: ignore[arg-type]
+            named = as_frame(table.rename_columns(self.names))
+            source = FrameSource(named, self.target, self.unit)  # type: ignore[arg-type]
             for batch in encoded(source, self.kinds, self.max_rows):
                 yield pack(batch)
 
@@ -272,7 +269,7 @@ class _Encode:
         """Join batches, which are small: to those of other tables, or all where units count."""
         import pyarrow as pa
 
-        enough = math.inf if self.unit is not None else rows_in_batch(len(self.kinds))
+        enough = math.inf if self.unit is not None else self.rows
         waiting: list[pa.RecordBatch] = []
         for batch in batches:
             waiting.append(batch)
@@ -303,9 +300,12 @@ class _Summed:
     unpack: Callable[[bytes], Any]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
-        total = self.statistic.of(map(self.unpack, _packed(batches)))
-        if total is not None:
-            yield total.to_bytes()
+        packed = _packed(batches)
+        for first in packed:
+            # Of a partition without rows there is nothing to send.
+            total = self.statistic.of(map(self.unpack, itertools.chain([first], packed)))
+            if total is not None:
+                yield total.to_bytes()
 
 
 @dataclass(frozen=True)
