@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
+from dpfit import model_file
 from dpfit._estimator import Array, Floats, PrivateRegressor
 from dpfit._parameters import Budget, integer, one_of
 from dpfit._progress import rows_read
 from dpfit._validate import validate
 from dpfit.accounting import Event, describe_unit
 from dpfit.exceptions import NotFiniteError, ParameterError
+from dpfit.export import Bent, Line, to_sklearn, to_sql
 from dpfit.fitting import Fitted, fit_table
 from dpfit.release import Publisher
 from dpfit.schema import Categorical, Kind, Schema, terms
@@ -42,8 +45,8 @@ class PrivateModel(PrivateRegressor):
     residual_variance_: float | None
     target_range_: tuple[float, float]
     intercept_: float
+    feature_range_: Floats
     _additive: bool
-    _fitted: Fitted
     _kinds: list[Kind]
     # Names of columns that are in the table and are no features.
     _aside: list[str]
@@ -93,7 +96,8 @@ class PrivateModel(PrivateRegressor):
         """Return the table as a source of rows, the target and the unit included."""
         unit = details["unit"]
         source = named_source(X, y if isinstance(y, str) or y is None else _series(self, y), unit)
-        self._aside = [name for name in (y, unit) if isinstance(name, str)]
+        named = y if isinstance(y, str) else getattr(X, "target", None)
+        self._aside = [name for name in (named, unit) if isinstance(name, str)]
         if source is None:
             if isinstance(y, str) or isinstance(unit, str):
                 what = "target" if isinstance(y, str) else "unit"
@@ -103,7 +107,7 @@ class PrivateModel(PrivateRegressor):
             X, y = self._arrays(X, y)
             return ArraySource(X, y, unit), None
         _check_columns(self, source, reset=True)
-        if y is None and not isinstance(getattr(X, "target", None), str):
+        if y is None and not isinstance(named, str):
             raise ParameterError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
@@ -111,17 +115,14 @@ class PrivateModel(PrivateRegressor):
         return source, None
 
     def _arrays(self, X: Any, y: Any) -> tuple[Array, Array]:
-        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS" and self._levels():
+        schema = self.schema if isinstance(self.schema, Schema) else Schema()
+        if _holds_texts(X, list(schema.values())):
             # Texts are looked up among the levels later on, column by column.
             y = validate(self, X="no_validation", y=y, y_numeric=True, ensure_all_finite=False)
             validate(self, X, reset=True, skip_check_array=True)
             return X.astype(object), y
         found = validate(self, X, y, y_numeric=True, ensure_all_finite=False)
         return cast(tuple[Array, Array], found)
-
-    def _levels(self) -> bool:
-        kinds = self.schema.values() if isinstance(self.schema, Schema) else ()
-        return any(isinstance(kind, Categorical) for kind in kinds)
 
     def _fit(
         self, X: Any, y: Any, spend: Budget, publisher: Publisher, unit: Any = None
@@ -140,9 +141,9 @@ class PrivateModel(PrivateRegressor):
             None if unit is None else self._rows_per_unit(),
             rows_read(show=self.verbose, name=type(self).__name__),
         )
-        with contextlib.closing(source.table(kinds, reading)) as table:
+        with contextlib.closing(source):
             fitted = fit_table(
-                table,
+                source.table(kinds, reading),
                 kinds,
                 schema.target,
                 publisher,
@@ -155,7 +156,7 @@ class PrivateModel(PrivateRegressor):
                 show=self.verbose,
                 name=type(self).__name__,
             )
-        self._fitted, self._kinds = fitted, kinds
+        self._kinds = kinds
         self.n_rows_ = fitted.rows
         self.n_rounds_ = fitted.rounds
         self.target_range_ = (fitted.centre - fitted.scale, fitted.centre + fitted.scale)
@@ -204,12 +205,11 @@ class PrivateModel(PrivateRegressor):
         names = getattr(self, "feature_names_in_", None)
         source = named_source(X, names=None if names is None else list(names), without=self._aside)
         if source is None:
-            rows = X
-            if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS"):
-                rows = self._rows(X)
-            else:
+            if _holds_texts(X, self._kinds):
                 validate(self, X, reset=False, skip_check_array=True)
-            source = ArraySource(rows, None)
+                source = ArraySource(X.astype(object), None)
+            else:
+                source = ArraySource(self._rows(X), None)
         else:
             _check_columns(self, source, reset=False)
         return source.predict(self._kinds, self._predict_columns)
@@ -235,12 +235,84 @@ class PrivateModel(PrivateRegressor):
         """Return what a column of numbers adds to the predictions."""
         raise TypeError("a private model needs a method _effect")
 
+    def _line(self, place: int) -> Line | Bent | None:
+        """Return what a column of numbers adds to the predictions, None if nothing."""
+        raise TypeError("a private model needs a method _line")
+
     def _effects(self, place: int) -> Floats:
         """Return what every level of a column adds to the predictions."""
         raise TypeError("a private model needs a method _effects")
 
     def _set_attributes(self, fitted: Fitted, kinds: Sequence[Kind]) -> None:
         raise TypeError("a private model needs a method _set_attributes")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, for :func:`dpfit.load`.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to. An existing file is replaced; if anything fails, it stays as it was.
+
+        Privacy
+        -------
+        The file holds what was released, what is public and the record; nothing of the rows.
+        """
+        check_is_fitted(self)
+        model_file.save(self, path)
+
+    def to_sklearn(self) -> Any:
+        """Return the model as a pipeline of scikit-learn's own parts.
+
+        Returns
+        -------
+        sklearn.pipeline.Pipeline
+            Predicts the same up to rounding, and needs no dpfit: columns are cut to their ranges
+            or bent at their knots, levels become columns of zeros and ones, and a
+            ``LinearRegression`` adds them up. Dates have to be days since 1970-01-01.
+        """
+        check_is_fitted(self)
+        return to_sklearn(self)
+
+    def to_sql(self, table: str) -> str:
+        """Return a query that predicts in a database.
+
+        Parameters
+        ----------
+        table : str
+            The table to read, with columns of the names of the features (``x0``, ``x1``, ... if
+            they had none).
+
+        Returns
+        -------
+        str
+            ``SELECT *, ... AS prediction FROM table`` in standard SQL. Where a value is missing,
+            so is the prediction. Dates have to be days since 1970-01-01.
+        """
+        check_is_fitted(self)
+        return to_sql(self, table)
+
+    def _released(self) -> dict[str, Any]:
+        """Return the numbers of the fit, for a file."""
+        return {
+            "rows": self.n_rows_,
+            "rounds": self.n_rounds_,
+            "residual_variance": self.residual_variance_,
+            "target_range": self.target_range_,
+            "intercept": self.intercept_,
+            "feature_range": self.feature_range_,
+        }
+
+    def _restore(self, released: Mapping[str, Any]) -> None:
+        """Take over what `_released` returned, after a way through a file."""
+        variance = released["residual_variance"]
+        self.n_rows_ = float(released["rows"])
+        self.n_rounds_ = int(released["rounds"])
+        self.residual_variance_ = None if variance is None else float(variance)
+        low, high = released["target_range"]
+        self.target_range_ = (float(low), float(high))
+        self.intercept_ = float(released["intercept"])
+        self.feature_range_ = model_file.numbers(released["feature_range"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -278,6 +350,12 @@ class PrivateModel(PrivateRegressor):
 def _threads_of_libraries() -> ThreadpoolController:
     """Return what sets the number of threads of libraries; finding them takes milliseconds."""
     return ThreadpoolController()
+
+
+def _holds_texts(X: Any, kinds: Sequence[Kind]) -> bool:
+    """Return whether X is an array of objects or texts, some of them levels."""
+    levels = any(isinstance(kind, Categorical) for kind in kinds)
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS" and levels
 
 
 def _check_columns(estimator: PrivateModel, source: Source, *, reset: bool) -> None:

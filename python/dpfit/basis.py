@@ -197,12 +197,15 @@ class Basis:
         What all ramps are multiplied by.
     intercept : float
         The share of the squared norm that the constant has.
+    free : set of int
+        Columns whose effects of levels need not add up to zero.
     """
 
     ramps: tuple[Ramp, ...]
     columns: int
     gain: float
     intercept: float
+    free: frozenset[int] = frozenset()
 
     @classmethod
     def fit_to_norm(
@@ -273,6 +276,16 @@ class Basis:
     def terms(self) -> list[Term]:
         """What the features are for, in their order."""
         return list(dict.fromkeys(ramp.term for ramp in self.ramps))
+
+    @functools.cached_property
+    def lines(self) -> list[int]:
+        """Columns of numbers that have features."""
+        return [column for column, level in self.terms if level is None]
+
+    @functools.cached_property
+    def level_columns(self) -> list[int]:
+        """Columns of levels."""
+        return [column for column, level in self.terms if level == 0]
 
     @functools.cached_property
     def _by_column(self) -> dict[int, list[int]]:

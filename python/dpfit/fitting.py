@@ -18,7 +18,7 @@ from dpfit.boosting import Averaged, Boosting
 from dpfit.marginal import Marginal
 from dpfit.plain import RowMap
 from dpfit.plan import SHARES, Plan
-from dpfit.ranges import choose_tails, straight_lines
+from dpfit.ranges import all_curves, choose_tails, straight_lines, unlisted_levels
 from dpfit.release import Publisher
 from dpfit.scaling import release_marginals
 from dpfit.schema import Categorical, Kind, Numeric, terms
@@ -210,10 +210,12 @@ class _Model:
         mu_threshold, mu_residuals = purse.take(SHARES.residuals), purse.take(SHARES.residuals)
         noisy_gram, sigma = self.publisher.gram(gram, purse.rest(SHARES.gram), 1.0)
         self.mu_round = per_round(purse.rest(), plan.rounds)
+        free = unlisted_levels(self.basis, noisy_gram, sigma)
+        self.basis = replace(self.basis, free=free)
         lines = straight_lines(self.basis)
         if additive:
-            directions = np.eye(self.basis.features)
-            bent = directions - lines @ lines.T
+            directions = all_curves(self.basis)
+            bent = np.eye(self.basis.features) - lines @ lines.T
             engine = Boosting(noisy_gram, sigma, directions)
             if plan.straightening:
                 held_back = plan.straightening * engine.norm * bent

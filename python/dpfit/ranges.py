@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -10,22 +11,25 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from dpfit.basis import Basis, Term
+from dpfit.basis import Basis
 
-__all__ = ["Tails", "choose_tails", "straight_lines"]
+__all__ = ["Tails", "all_curves", "choose_tails", "straight_lines", "unlisted_levels"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 # For every column with tails: which of its features the line goes through.
-Tails: TypeAlias = dict[Term, tuple[int, ...]]
+Tails: TypeAlias = dict[int, tuple[int, ...]]
 
 # A longer range is taken if the explained sum of squares, in units of the noise, grows by this
 # much.
 _EVIDENCE = 0.5
 _SWEEPS = 3
+# Rows without a listed level are seen if their number is this many standard deviations of its
+# noise: by chance in one column of 30,000.
+_SEEN = 4.0
 
 
 def straight_lines(basis: Basis, tails: Tails | None = None) -> Floats:
-    """Return the directions of a linear model: one for each column or level, and the constant.
+    """Return the directions of a linear model: lines, effects of levels, and the constant.
 
     Parameters
     ----------
@@ -36,15 +40,67 @@ def straight_lines(basis: Basis, tails: Tails | None = None) -> Floats:
 
     Returns
     -------
-    array of shape (features, terms + 1)
-        Orthonormal columns.
+    array
+        Orthonormal columns: lines in the order of `basis.lines`, then levels, then the constant.
     """
-    directions = [
-        basis.straight((tails or {}).get(term) or basis.of_term(term)) for term in basis.terms
+    lines = [
+        basis.straight((tails or {}).get(line) or basis.of_column(line)) for line in basis.lines
     ]
+    return _with_levels(basis, lines)
+
+
+def all_curves(basis: Basis) -> Floats:
+    """Return the directions of an additive model: ramps, effects of levels, and the constant."""
+    each = np.eye(basis.features)
+    lines = [each[i] for line in basis.lines for i in basis.of_column(line)]
+    return _with_levels(basis, lines)
+
+
+def _with_levels(basis: Basis, lines: list[Floats]) -> Floats:
     constant = np.zeros(basis.features)
     constant[-1] = 1.0
-    return np.column_stack([*directions, constant])
+    effects: list[Floats] = []
+    for column in basis.level_columns:
+        features = basis.of_column(column)
+        count = len(features)
+        alone = column in basis.free or count == 1
+        part = np.zeros((count if alone else count - 1, basis.features))
+        part[:, features] = np.eye(count) if alone else scipy.linalg.helmert(count)
+        effects += list(part)
+    return np.column_stack([*lines, *effects, constant])
+
+
+def unlisted_levels(basis: Basis, gram: Floats, sigma: float) -> frozenset[int]:
+    """Return the columns in which rows with a level that is not listed are seen.
+
+    If every row has a listed level, the sum of the effects could not be told from the constant:
+    they add up to zero then, and a level that is not listed is an average one. Where such rows are
+    seen, the effects are relative to them.
+
+    Parameters
+    ----------
+    basis : Basis
+        Features.
+    gram : array
+        Released X'X.
+    sigma : float
+        The standard deviation of its diagonal's noise.
+
+    Privacy
+    -------
+    A function of released numbers.
+    """
+    found = []
+    for column in basis.level_columns:
+        # The weight of a row if it has no listed level, zero if it has.
+        unlisted = np.zeros(basis.features)
+        unlisted[-1] = 1.0 / math.sqrt(basis.intercept)
+        for i in basis.of_column(column):
+            unlisted[i] = -1.0 / (basis.gain * basis.ramps[i].height)
+        noise = sigma * float(unlisted @ unlisted)
+        if float(unlisted @ gram @ unlisted) > _SEEN * noise:
+            found.append(column)
+    return frozenset(found)
 
 
 def choose_tails(basis: Basis, gram: Floats, moments: Floats, noise: float, ridge: float) -> Tails:
@@ -65,13 +121,13 @@ def choose_tails(basis: Basis, gram: Floats, moments: Floats, noise: float, ridg
     -------
     A function of released numbers.
     """
-    options: dict[Term, list[_Line]] = {}
-    for term in basis.terms:
-        features = basis.of_term(term)
+    options: dict[int, list[_Line]] = {}
+    for column in basis.lines:
+        features = basis.of_column(column)
         if len(features) == 1:
             continue
         (inner,) = (i for i in features if basis.ramps[i].tail == 0)
-        options[term] = [
+        options[column] = [
             _Line.of(basis, gram, range(first, last + 1))
             for last in range(inner, features[-1] + 1)
             for first in range(inner, features[0] - 1, -1)
@@ -80,7 +136,7 @@ def choose_tails(basis: Basis, gram: Floats, moments: Floats, noise: float, ridg
         return {}
     found = []
     for place in (0, -1):
-        start = {term: lines[place].features for term, lines in options.items()}
+        start = {column: lines[place].features for column, lines in options.items()}
         found.append(_improve(basis, gram, moments, noise, ridge, options, start))
     return max(found, key=lambda tails: _explained(basis, gram, moments, ridge, tails)[1])
 
@@ -110,16 +166,16 @@ def _improve(
     moments: Floats,
     noise: float,
     ridge: float,
-    options: dict[Term, list[_Line]],
+    options: dict[int, list[_Line]],
     tails: Tails,
 ) -> Tails:
     """Change one column's line after the other while that explains more, the others given."""
     for _ in range(_SWEEPS):
         slopes, _ = _explained(basis, gram, moments, ridge, tails)
         left = moments - gram @ (straight_lines(basis, tails) @ slopes)
-        for term, lines in options.items():
-            place = basis.terms.index(term)
-            (current,) = (line for line in lines if line.features == tails[term])
+        for column, lines in options.items():
+            place = basis.lines.index(column)
+            (current,) = (line for line in lines if line.features == tails[column])
             left = left + slopes[place] * current.image
             best = -np.inf
             for line in lines:
@@ -128,7 +184,7 @@ def _improve(
                 if explained > best + _EVIDENCE:
                     best, current, slope = explained, line, along / (line.square + ridge)
             left = left - slope * current.image
-            tails[term], slopes[place] = current.features, slope
+            tails[column], slopes[place] = current.features, slope
     return tails
 
 

@@ -45,7 +45,7 @@ class Numeric:
             return
         try:
             low, high = float(self.low), float(self.high)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ParameterError("the bounds of Numeric must be numbers") from None
         width = high - low
         if not (math.isfinite(width) and 1e-90 < width < 1e90 and max(-low, high) < 1e90):
@@ -88,12 +88,12 @@ class Categorical:
             given = list(self.levels)
         except TypeError:
             raise ParameterError("levels must be a list of texts or of whole numbers") from None
-        levels = [level.item() if isinstance(level, np.generic) else level for level in given]
+        levels: list[Any] = [v.item() if isinstance(v, np.generic) else v for v in given]
         if not 1 <= len(levels) <= _MOST_LEVELS:
             raise ParameterError(f"Categorical needs from 1 to {_MOST_LEVELS} levels")
         if all(isinstance(level, int) for level in levels):
             levels = [int(level) for level in levels]
-            if max(abs(level) for level in levels) > _LARGEST_LEVEL:
+            if max(map(abs, levels)) > _LARGEST_LEVEL:
                 raise ParameterError("levels that are numbers must be below 2**53 in size")
         elif not all(isinstance(level, str) for level in levels):
             raise ParameterError("levels must be all texts, or all whole numbers")
@@ -244,6 +244,8 @@ class Schema(Mapping[Key, Kind]):
             raise ParameterError(
                 f"not JSON: line {error.lineno}, column {error.colno}: {error.msg}"
             ) from None
+        except (TypeError, ValueError, RecursionError):
+            raise ParameterError("not the JSON text of a schema") from None
         if not isinstance(plain, dict) or "dpfit_schema" not in plain:
             raise ParameterError('a schema is a JSON object with "dpfit_schema": 1')
         if plain["dpfit_schema"] != _VERSION:

@@ -61,9 +61,6 @@ class Table(Protocol):
     def store(self, row_map: RowMap) -> tuple[Stored, _native.Gram]:
         """Quantise the rows; return them and X'X. Afterwards nothing else is asked of the table."""
 
-    def close(self) -> None:
-        """Let go of the rows, stored ones included. It may be called twice."""
-
 
 def any_bins(columns: int) -> list[Bins | None]:
     """Return bins that count every row once: three, of the target."""
@@ -112,10 +109,8 @@ class BatchTable:
     def rows(self) -> int:
         """Return the number of rows that count."""
         if self._rows is None:
-            if self._missing == "error":
-                self._rows = sum(len(y) for _, y in self._batches())
-            else:
-                self._rows = sum(self.histogram(any_bins(self.columns)).insecure_exact())
+            # Every value is looked at: what is not finite is an error before anything is released.
+            self._rows = sum(self.histogram(any_bins(self.columns)).insecure_exact())
         return self._rows
 
     def histogram(self, bins: list[Bins | None]) -> _native.Histogram:
@@ -135,10 +130,6 @@ class BatchTable:
             for x, y in self._batches():
                 rows.extend(x, y, gram, missing=self._missing, n_jobs=self._n_jobs)
         return rows, gram
-
-    def close(self) -> None:
-        """Let go of the batches."""
-        self._done()
 
     def _directory(self, features: int) -> str | None:
         if self._memory_limit is None:

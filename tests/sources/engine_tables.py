@@ -70,8 +70,7 @@ def fitted(cls, X, y="price", *, unit=None, seed=0, **options):
 
 def state(model):
     """Return everything that a fit has set, as bytes that are the same for equal values."""
-    found = {key: value for key, value in sorted(vars(model).items()) if key.endswith("_")}
-    found["_fitted"] = model._fitted
+    found = {key: value for key, value in sorted(vars(model).items()) if "_" in (key[0], key[-1])}
     # Twice, so that it does not matter which strings were the same object.
     return pickle.dumps(pickle.loads(pickle.dumps(found)))
 

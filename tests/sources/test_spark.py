@@ -21,7 +21,7 @@ from dpfit import (
 )
 from dpfit.sources import cluster
 from dpfit.sources.blocks import CountBins, CountRows
-from dpfit.sources.source import Reading
+from dpfit.sources.source import Reading, tell_nothing
 from dpfit.sources.spark import SparkSource
 from dpfit.table import any_bins
 
@@ -133,7 +133,7 @@ def test_many_parts_are_merged_by_workers(load):
     kinds = SCHEMA.resolve(whole.column_names[:-1], 7, SparkSource(frame, "price").declared)
     # Most partitions are empty.
     for some, rows in ((frame, 3000), (frame.limit(5).repartition(10), 5)):
-        read = SparkSource(some, "price").table(kinds, Reading("error", None))
+        read = SparkSource(some, "price").table(kinds, Reading("error", None, None, tell_nothing))
         try:
             sums = read._parts.reduce(CountRows())
             assert 1 <= len(sums) <= cluster.FAN_IN
@@ -151,7 +151,7 @@ def test_partitions_with_many_bytes_are_split(spark, load, monkeypatch):
     monkeypatch.setattr("dpfit.sources.source._BATCH_VALUES", 100)
     frame = load(table(30_000), 1)
     kinds = SCHEMA.resolve(frame.columns[:-1], 7, SparkSource(frame, "price").declared)
-    read = SparkSource(frame, "price").table(kinds, Reading("error", None))
+    read = SparkSource(frame, "price").table(kinds, Reading("error", None, None, tell_nothing))
     assert read._parts._count > 1
     assert read.rows() == 30_000
     read.close()
@@ -246,7 +246,7 @@ def test_dates_are_days_whatever_the_zone_of_the_session(spark):
     instant = micros // 86_400_000_000 + micros % 86_400_000_000 / 86_400_000_000
     expected = [-1.0, 1.25, instant, 1.5, 2.25]
     read = SparkSource(frame.selectExpr("*", "0.0 as y"), "y").table(
-        source.declared, Reading("error", None)
+        source.declared, Reading("error", None, None, tell_nothing)
     )
     try:
         packed = read._parts._frame.collect()[0]["packed"]

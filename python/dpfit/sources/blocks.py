@@ -17,7 +17,7 @@ from dpfit import _native, exceptions
 from dpfit.exceptions import DpfitError
 from dpfit.plain import Bins, RowMap
 from dpfit.schema import Kind
-from dpfit.sources.source import LocalSource
+from dpfit.sources.source import LocalSource, tell_nothing
 from dpfit.table import Batch, Missing, bytes_of_row
 
 __all__ = [
@@ -81,7 +81,8 @@ def guarded(act: Callable[..., Any], *arguments: Any) -> Any:
 
 def encoded(source: LocalSource, kinds: Sequence[Kind], max_rows: int | None) -> list[Batch]:
     """Return a part of a table as numbers; all rows of a unit are in the same part."""
-    return [batch for batch in source.batches(kinds, max_rows)() if len(batch[1])]
+    batches = source.batches(kinds, max_rows, tell_nothing)
+    return [batch for batch in batches() if len(batch[1])]
 
 
 def pack(batch: Batch) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dpfit import _native
 from dpfit.exceptions import SourceError
 from dpfit.plain import Bins, RowMap
+from dpfit.schema import Kind
 from dpfit.sources.blocks import (
     CountBins,
     CountRows,
@@ -22,10 +23,10 @@ from dpfit.sources.blocks import (
     SumGradient,
     SumGram,
 )
-from dpfit.sources.source import check_rows
-from dpfit.table import Missing, Stored, any_bins
+from dpfit.sources.source import Reading, Source, check_rows
+from dpfit.table import Missing, Stored, Table, any_bins
 
-__all__ = ["FAN_IN", "ClusterTable", "Parts", "computed"]
+__all__ = ["FAN_IN", "ClusterSource", "ClusterTable", "Parts", "computed"]
 
 T = TypeVar("T")
 
@@ -94,12 +95,12 @@ class ClusterTable:
     def rows(self) -> int:
         """Return the number of rows that count."""
         if self._rows is None:
-            count = CountRows()
-            total = count.merge(self._parts.reduce(count))
-            self._rows = 0 if total is None else total.rows
-            check_rows(self._rows)
-            if self._missing == "drop":
-                self._rows = sum(self.histogram(any_bins(self.columns)).insecure_exact())
+            # Of an engine's table without rows there may be no sum at all.
+            every = CountRows()
+            total = every.merge(self._parts.reduce(every))
+            check_rows(0 if total is None else total.rows)
+            # Every value is looked at: what is not finite is an error before anything is released.
+            self._rows = sum(self.histogram(any_bins(self.columns)).insecure_exact())
         return self._rows
 
     def histogram(self, bins: list[Bins | None]) -> _native.Histogram:
@@ -120,6 +121,28 @@ class ClusterTable:
             if parts is not None:
                 with contextlib.suppress(Exception):
                     parts.release()
+
+
+class ClusterSource(Source):
+    """A table whose rows are read by workers."""
+
+    _read: ClusterTable | None = None
+
+    def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
+        """Return the rows for a fit, which stay on the workers."""
+        self._read = ClusterTable(
+            self.parts(kinds, reading.max_rows), self.columns, reading.missing
+        )
+        return self._read
+
+    @abc.abstractmethod
+    def parts(self, kinds: Sequence[Kind], max_rows: int | None) -> Parts:
+        """Let the workers make numbers of the rows that count, and keep them."""
+
+    def close(self) -> None:
+        """Let the workers forget the rows."""
+        if self._read is not None:
+            self._read.close()
 
 
 class _ClusterStored:

@@ -9,14 +9,14 @@ from typing import Any, Self
 import numpy as np
 
 from dpfit.exceptions import ParameterError, SourceError
-from dpfit.schema import Kind, Numeric
+from dpfit.schema import Kind
 from dpfit.sources.arrays import ArraySource
 from dpfit.sources.blocks import Block, Failure, Quantise, Statistic, encoded, guarded
-from dpfit.sources.cluster import FAN_IN, ClusterTable, Parts, computed
+from dpfit.sources.cluster import FAN_IN, ClusterSource, Parts, computed
 from dpfit.sources.columns import encode_array
 from dpfit.sources.frames import FrameSource, as_frame, encode_series, unit_values
-from dpfit.sources.source import Predictor, Reading, Source
-from dpfit.table import Array, Batch, Table
+from dpfit.sources.source import Predictor, Source
+from dpfit.table import Array, Batch
 from dpfit.units import owners
 
 __all__ = ["DaskArraySource", "DaskFrameSource", "dask_source"]
@@ -53,7 +53,7 @@ def dask_source(table: Any, target: Any, unit: Any, without: Sequence[str]) -> S
     raise ParameterError("a Dask table must be a dask.dataframe.DataFrame or a dask.array.Array")
 
 
-class DaskFrameSource(Source):
+class DaskFrameSource(ClusterSource):
     """Rows of a Dask frame.
 
     Parameters
@@ -84,21 +84,21 @@ class DaskFrameSource(Source):
                 self.declared[place] = None
         self._table, self._target, self._unit = table, target, unit
 
-    def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
-        """Return the rows for a fit, which stay on the workers."""
+    def parts(self, kinds: Sequence[Kind], max_rows: int | None) -> Parts:
+        """Let the workers make numbers of the partitions, and keep them."""
         import dask
 
         table, target, unit = self._table, self._target, self._unit
         if unit is not None:
             table = _by_unit(table, unit)
         encode = dask.delayed(_encode_frame)
-        settings = dask.delayed((list(kinds), unit, reading.max_rows), traverse=False)
+        settings = dask.delayed((list(kinds), unit, max_rows), traverse=False)
         rows = _partitions(table)
         targets = [target] * len(rows)
         if target is not None and not isinstance(target, str):
             targets = _matching(target, rows)
         parts = [encode(*pair, settings) for pair in zip(rows, targets, strict=True)]
-        return ClusterTable(_DaskParts(parts), self.columns, reading.missing)
+        return _DaskParts(parts)
 
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
         """Return a Dask series: predictions are made when it is computed."""
@@ -107,7 +107,7 @@ class DaskFrameSource(Source):
         )
 
 
-class DaskArraySource(Source):
+class DaskArraySource(ClusterSource):
     """Rows of a Dask array.
 
     Parameters
@@ -133,8 +133,8 @@ class DaskArraySource(Source):
         self._x = x.rechunk({1: -1}) if x.numblocks[1] > 1 else x
         self._y = y
 
-    def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
-        """Return the rows for a fit, which stay on the workers."""
+    def parts(self, kinds: Sequence[Kind], max_rows: int | None) -> Parts:
+        """Let the workers make numbers of the partitions, and keep them."""
         import dask
 
         encode = dask.delayed(_encode_array)
@@ -147,7 +147,7 @@ class DaskArraySource(Source):
             y = y.rechunk((self._x.chunks[0],))
         pairs = zip(rows, _matching(y, rows), strict=True)
         parts = [encode(*pair, settings) for pair in pairs]
-        return ClusterTable(_DaskParts(parts), self.columns, reading.missing)
+        return _DaskParts(parts)
 
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
         """Return a Dask array: predictions are made when it is computed."""
@@ -328,5 +328,5 @@ def _numbers(target: Any) -> Array:
     import narwhals as nw
 
     if isinstance(target, np.ndarray):
-        return encode_array(target, Numeric(), "y")
-    return encode_series(nw.from_native(target, series_only=True), Numeric(), "y")
+        return encode_array(target, None, "y")
+    return encode_series(nw.from_native(target, series_only=True), None, "y")

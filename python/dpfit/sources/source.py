@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,7 +15,16 @@ from dpfit.schema import Kind
 from dpfit.table import Array, Batch, BatchTable, Missing, Table
 from dpfit.units import Units
 
-__all__ = ["LocalSource", "Predictor", "Read", "Reading", "Source", "check_rows", "rows_in_batch"]
+__all__ = [
+    "LocalSource",
+    "Predictor",
+    "Read",
+    "Reading",
+    "Source",
+    "check_rows",
+    "rows_in_batch",
+    "tell_nothing",
+]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 # From the columns of some rows to their predictions.
@@ -49,8 +58,8 @@ class Reading:
 
     missing: Missing
     n_jobs: int | None
-    max_rows: int | None = None
-    progress: Callable[[int], None] = field(default=lambda _: None)
+    max_rows: int | None
+    progress: Callable[[int], None]
 
 
 class Source(abc.ABC):
@@ -76,6 +85,9 @@ class Source(abc.ABC):
     def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
         """Return the rows for a fit."""
 
+    def close(self) -> None:  # noqa: B027 - most keep nothing
+        """Let go of what was kept for reading again."""
+
     @abc.abstractmethod
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
         """Return predictions of all rows, in what fits the kind of the table."""
@@ -96,14 +108,11 @@ class LocalSource(Source):
     def read(self, kinds: Sequence[Kind]) -> Iterator[Read]:
         """Read all rows from the first on."""
 
-    def close(self) -> None:
-        """Let go of what was kept for reading again."""
-
     def batches(
         self,
         kinds: Sequence[Kind],
         max_rows: int | None,
-        progress: Callable[[int], None] = lambda _: None,
+        progress: Callable[[int], None],
     ) -> Callable[[], Iterator[Batch]]:
         """Return what gives the rows that count, from the first on, whenever it is called.
 
@@ -123,10 +132,13 @@ class LocalSource(Source):
             units.decide()
 
         def chosen() -> Iterator[Batch]:
+            nonlocal progress
+            # Of the first pass, in which tables that do not lie in memory are read.
+            tell, progress = progress, tell_nothing
             start = 0
             for batch in self.read(kinds):
                 stop = start + len(batch.target)
-                progress(stop)
+                tell(stop)
                 if units is None:
                     yield batch.columns, batch.target
                 else:
@@ -174,6 +186,10 @@ def check_rows(rows: int) -> None:
     """Refuse a table without rows. A unit keeps some of its rows, so that there is none then."""
     if not rows:
         raise ParameterError("Found array with 0 sample(s) while a minimum of 1 is required.")
+
+
+def tell_nothing(rows: int) -> None:
+    """Take no notice of the rows read."""
 
 
 def _separate(columns: Array | list[Array]) -> list[Array]:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from dpfit.exceptions import ParameterError
 from dpfit.schema import Binary, Kind, Numeric
 from dpfit.sources.blocks import Block, Failure, Quantise, Statistic, encoded, pack, unpack
-from dpfit.sources.cluster import FAN_IN, ClusterTable, Parts, computed
+from dpfit.sources.cluster import FAN_IN, ClusterSource, Parts, computed
 from dpfit.sources.frames import FrameSource, as_frame, feature_places
-from dpfit.sources.source import Predictor, Reading, Source, rows_in_batch
-from dpfit.table import Batch, Table
+from dpfit.sources.source import Predictor, rows_in_batch
+from dpfit.table import Batch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +35,7 @@ _MICROSECONDS = 86_400_000_000
 Work: TypeAlias = Callable[[Iterator["pa.RecordBatch"]], Iterable[bytes]]
 
 
-class SparkSource(Source):
+class SparkSource(ClusterSource):
     """Rows of a Spark frame.
 
     Parameters
@@ -58,11 +58,11 @@ class SparkSource(Source):
         self._table, self._target, self._unit = table, target, unit
         self._types = {field.name: field.dataType.typeName() for field in fields}
 
-    def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
-        """Return the rows for a fit, which stay with the executors."""
+    def parts(self, kinds: Sequence[Kind], max_rows: int | None) -> Parts:
+        """Let the executors make numbers of the rows, and keep them."""
         names = [*self._features, *(name for name in (self._target, self._unit) if name)]
         step = rows_in_batch(self.columns)
-        encode = _Encode(names, list(kinds), self._target, self._unit, reading.max_rows, step)
+        encode = _Encode(names, list(kinds), self._target, self._unit, max_rows, step)
 
         def frame() -> Any:
             rows = self._table.select(*self._columns(names))
@@ -71,7 +71,7 @@ class SparkSource(Source):
                 rows = rows.repartition(f"c{len(names) - 1}")
             return rows.mapInArrow(_stage(encode), _SCHEMA)
 
-        return ClusterTable(_SparkParts(frame, unpack), self.columns, reading.missing)
+        return _SparkParts(frame, unpack)
 
     def _columns(self, names: Sequence[str]) -> list[Any]:
         """Return columns under names that Spark takes for no path: c0, c1, ..."""
