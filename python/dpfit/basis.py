@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpfit.marginal import Marginal
+from dpfit.plain import LevelColumn, RampColumn
 from dpfit.schema import Binary, Categorical, Kind, Numeric
 
 __all__ = ["Basis", "Ramp", "Term", "additive_ramps", "level_ramps", "linear_ramps"]
@@ -27,8 +28,6 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Cuts: TypeAlias = Sequence[tuple[float, float]]
 # A column, and one of its levels if it has them: what one coefficient of a linear model is for.
 Term: TypeAlias = tuple[int, int | None]
-RampColumn: TypeAlias = tuple[float, float, list[tuple[float, float, float]]]
-LevelColumn: TypeAlias = tuple[int, float]
 
 # The range of a column: what is beyond 1 % and 99 % is cut, the noise rarely shows it.
 _OUTER = 0.01

@@ -17,7 +17,7 @@ from dpfit.units import owners
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["FrameSource", "as_frame", "encode_series"]
+__all__ = ["FrameSource", "as_frame", "encode_series", "feature_places", "unit_values"]
 
 
 def as_frame(table: Any) -> nw.DataFrame[Any] | None:
@@ -62,24 +62,15 @@ class FrameSource(LocalSource):
 
     def __init__(self, frame: nw.DataFrame[Any], target: Any = None, unit: Any = None) -> None:
         names = list(frame.columns)
-        if len(set(names)) < len(names):
-            raise SourceError("two columns of the table have the same name")
         self._frame, self._rows = frame, len(frame)
         self._target, self._unit = target, unit
-        aside = [taken(name, names, what) for name, what in ((target, "target"), (unit, "unit"))]
-        if target is not None and aside[0] is not None and aside[0] == aside[1]:
-            raise ParameterError("the target cannot be the unit")
-        self._places = [place for place in range(len(names)) if place not in aside]
-        if not self._places:
-            raise ParameterError(
-                "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
-            )
-        if aside[0] is not None:
-            self._target = frame[:, aside[0]]
+        self._places = feature_places(names, target, unit)
+        if isinstance(target, str):
+            self._target = frame[:, names.index(target)]
         elif target is not None and len(target) != self._rows:
             raise ParameterError("X and y must have the same number of rows")
-        if aside[1] is not None:
-            self._unit = frame[:, aside[1]]
+        if isinstance(unit, str):
+            self._unit = frame[:, names.index(unit)]
         elif unit is not None:
             self._unit = owners(unit, self._rows)
         self._series = [frame[:, place] for place in self._places]
@@ -114,7 +105,7 @@ class FrameSource(LocalSource):
         part = self._unit[start:stop]
         if not isinstance(part, nw.Series):
             return part
-        return part.to_numpy() if part.dtype.is_integer() else part.to_list()
+        return unit_values(part)
 
     def wrap(self, predictions: Floats) -> Any:
         """Return a series of the frame's own library."""
@@ -135,6 +126,26 @@ def taken(name: Any, names: Sequence[Any], what: str) -> int | None:
     if name not in names:
         raise ParameterError(f"the table has no column {name!r} to be the {what}")
     return list(names).index(name)
+
+
+def feature_places(names: Sequence[Any], target: Any, unit: Any) -> list[int]:
+    """Return the places of the columns that are neither target nor unit, which may be names."""
+    if len(set(names)) < len(names):
+        raise SourceError("two columns of the table have the same name")
+    aside = [taken(name, names, what) for name, what in ((target, "target"), (unit, "unit"))]
+    if aside[0] is not None and aside[0] == aside[1]:
+        raise ParameterError("the target cannot be the unit")
+    places = [place for place in range(len(names)) if place not in aside]
+    if not places:
+        raise ParameterError(
+            "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
+        )
+    return places
+
+
+def unit_values(series: nw.Series[Any]) -> Any:
+    """Return whose row it is, as :func:`dpfit.units.owners` takes it."""
+    return series.to_numpy() if series.dtype.is_integer() else series.to_list()
 
 
 def encode_series(series: nw.Series[Any], kind: Kind | None, name: str) -> Array:
