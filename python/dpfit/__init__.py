@@ -7,11 +7,13 @@ from dpfit.exceptions import (
     BudgetExceeded,
     DpfitError,
     InsecureSeedWarning,
+    ModelFileError,
     NotFiniteError,
     ParameterError,
     SourceError,
 )
 from dpfit.linear import PrivateLinearRegression
+from dpfit.model_file import load
 from dpfit.paper import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, TukeyEM
 from dpfit.schema import Binary, Categorical, Numeric, Schema
 from dpfit.sources import scan_batches, scan_csv, scan_parquet
@@ -26,6 +28,7 @@ __all__ = [
     "DPGradientDescent",
     "DpfitError",
     "InsecureSeedWarning",
+    "ModelFileError",
     "NotFiniteError",
     "Numeric",
     "ParameterError",
@@ -35,6 +38,7 @@ __all__ = [
     "SourceError",
     "TukeyEM",
     "__version__",
+    "load",
     "scan_batches",
     "scan_csv",
     "scan_parquet",

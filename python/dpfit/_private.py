@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
+from dpfit import model_file
 from dpfit._estimator import Array, Floats, PrivateRegressor
 from dpfit._parameters import Budget, integer, one_of
 from dpfit._progress import rows_read
 from dpfit._validate import validate
 from dpfit.accounting import Event, describe_unit
 from dpfit.exceptions import NotFiniteError, ParameterError
+from dpfit.export import Bent, Line, to_sklearn, to_sql
 from dpfit.fitting import Fitted, fit_table
 from dpfit.release import Publisher
 from dpfit.schema import Categorical, Kind, Schema, terms
@@ -41,8 +44,8 @@ class PrivateModel(PrivateRegressor):
     residual_variance_: float | None
     target_range_: tuple[float, float]
     intercept_: float
+    feature_range_: Floats
     _additive: bool
-    _fitted: Fitted
     _kinds: list[Kind]
     # Names of columns that are in the table and are no features.
     _aside: list[str]
@@ -153,7 +156,7 @@ class PrivateModel(PrivateRegressor):
             show=self.verbose,
             name=type(self).__name__,
         )
-        self._fitted, self._kinds = fitted, kinds
+        self._kinds = kinds
         self.n_rows_ = fitted.rows
         self.n_rounds_ = fitted.rounds
         self.target_range_ = (fitted.centre - fitted.scale, fitted.centre + fitted.scale)
@@ -233,12 +236,84 @@ class PrivateModel(PrivateRegressor):
         """Return what a column of numbers adds to the predictions."""
         raise TypeError("a private model needs a method _effect")
 
+    def _line(self, place: int) -> Line | Bent | None:
+        """Return what a column of numbers adds to the predictions, None if nothing."""
+        raise TypeError("a private model needs a method _line")
+
     def _effects(self, place: int) -> Floats:
         """Return what every level of a column adds to the predictions."""
         raise TypeError("a private model needs a method _effects")
 
     def _set_attributes(self, fitted: Fitted, kinds: Sequence[Kind]) -> None:
         raise TypeError("a private model needs a method _set_attributes")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, for :func:`dpfit.load`.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to. An existing file is replaced; if anything fails, it stays as it was.
+
+        Privacy
+        -------
+        The file holds what was released, what is public and the record; nothing of the rows.
+        """
+        check_is_fitted(self)
+        model_file.save(self, path)
+
+    def to_sklearn(self) -> Any:
+        """Return the model as a pipeline of scikit-learn's own parts.
+
+        Returns
+        -------
+        sklearn.pipeline.Pipeline
+            Predicts the same up to rounding, and needs no dpfit: columns are cut to their ranges
+            or bent at their knots, levels become columns of zeros and ones, and a
+            ``LinearRegression`` adds them up. Dates have to be days since 1970-01-01.
+        """
+        check_is_fitted(self)
+        return to_sklearn(self)
+
+    def to_sql(self, table: str) -> str:
+        """Return a query that predicts in a database.
+
+        Parameters
+        ----------
+        table : str
+            The table to read, with columns of the names of the features (``x0``, ``x1``, ... if
+            they had none).
+
+        Returns
+        -------
+        str
+            ``SELECT *, ... AS prediction FROM table`` in standard SQL. Where a value is missing,
+            so is the prediction. Dates have to be days since 1970-01-01.
+        """
+        check_is_fitted(self)
+        return to_sql(self, table)
+
+    def _released(self) -> dict[str, Any]:
+        """Return the numbers of the fit, for a file."""
+        return {
+            "rows": self.n_rows_,
+            "rounds": self.n_rounds_,
+            "residual_variance": self.residual_variance_,
+            "target_range": self.target_range_,
+            "intercept": self.intercept_,
+            "feature_range": self.feature_range_,
+        }
+
+    def _restore(self, released: Mapping[str, Any]) -> None:
+        """Take over what `_released` returned, after a way through a file."""
+        variance = released["residual_variance"]
+        self.n_rows_ = float(released["rows"])
+        self.n_rounds_ = int(released["rounds"])
+        self.residual_variance_ = None if variance is None else float(variance)
+        low, high = released["target_range"]
+        self.target_range_ = (float(low), float(high))
+        self.intercept_ = float(released["intercept"])
+        self.feature_range_ = model_file.numbers(released["feature_range"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -30,6 +30,6 @@ def rows_read(*, show: bool, name: str) -> Callable[[int], None]:
     """
 
     def tell(rows: int) -> None:
-        print(f"\r{name} {rows:,} rows read ", end="", file=sys.stderr, flush=True)
+        print(f"\r{name} {rows:,} rows read", end="", file=sys.stderr, flush=True)
 
     return tell if show else lambda _: None

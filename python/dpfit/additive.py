@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpfit import model_file
 from dpfit._estimator import Floats
 from dpfit._parameters import integer
 from dpfit._private import PrivateModel
 from dpfit.accounting import Neighbors
+from dpfit.export import Bent, Line
 from dpfit.fitting import Fitted
 from dpfit.plots import plot_curves
 from dpfit.schema import Categorical, Kind, Level, Schema
@@ -90,7 +92,6 @@ class PrivateAdditiveRegression(PrivateModel):
     True
     """
 
-    feature_range_: Floats
     _additive = True
 
     def __init__(
@@ -156,6 +157,24 @@ class PrivateAdditiveRegression(PrivateModel):
         self.intercept_ = float(fitted.centre + constant)
         self.feature_range_ = ranges
 
+    def _released(self) -> dict[str, Any]:
+        curves = [{"x": x, "height": height} for x, height in self._curves]
+        return {**super()._released(), "curves": curves}
+
+    def _restore(self, released: Mapping[str, Any]) -> None:
+        super()._restore(released)
+        self._curves = [
+            (model_file.numbers(curve["x"]), model_file.numbers(curve["height"]))
+            for curve in released["curves"]
+        ]
+        count = len(self._kinds)
+        if self.feature_range_.shape != (count, 2) or len(self._curves) != count:
+            raise ValueError("there are not as many curves as columns")
+        for (x, height), kind in zip(self._curves, self._kinds, strict=True):
+            levels = len(kind.levels) if isinstance(kind, Categorical) else len(x)
+            if x.ndim != 1 or x.shape != height.shape or not len(x) == levels > 0:
+                raise ValueError("a curve has not as many heights as points")
+
     def curve(self, feature: int | str) -> tuple[Floats | list[Level], Floats]:
         """Return the curve of a feature: where it bends, and its height there.
 
@@ -169,7 +188,7 @@ class PrivateAdditiveRegression(PrivateModel):
         x, height : arrays
             The curve is straight between these points and flat beyond; heights are in the units
             of y, and zero at the feature's median. Of a categorical column x is the list of its
-            levels; a level that is not listed has the height zero.
+            levels, whose heights add up to zero; a level that is not listed has the height zero.
         """
         place = self._place(feature)
         x, height = self._curves[place]
@@ -184,6 +203,10 @@ class PrivateAdditiveRegression(PrivateModel):
             return 0.0
         effect: Floats = np.interp(x, points, heights)
         return effect
+
+    def _line(self, place: int) -> Line | Bent | None:
+        points, heights = self._curves[place]
+        return Bent(points, heights) if len(points) > 1 else None
 
     def _effects(self, place: int) -> Floats:
         return self._curves[place][1]

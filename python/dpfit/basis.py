@@ -276,6 +276,16 @@ class Basis:
         return list(dict.fromkeys(ramp.term for ramp in self.ramps))
 
     @functools.cached_property
+    def lines(self) -> list[int]:
+        """Columns of numbers that have features."""
+        return [column for column, level in self.terms if level is None]
+
+    @functools.cached_property
+    def level_columns(self) -> list[int]:
+        """Columns of levels."""
+        return [column for column, level in self.terms if level == 0]
+
+    @functools.cached_property
     def _by_column(self) -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}
         for i, ramp in enumerate(self.ramps):

@@ -8,6 +8,7 @@ __all__ = [
     "BudgetExceeded",
     "DpfitError",
     "InsecureSeedWarning",
+    "ModelFileError",
     "NotFiniteError",
     "ParameterError",
     "SourceError",
@@ -28,6 +29,10 @@ class NotFiniteError(DpfitError, ValueError):
 
 class SourceError(DpfitError, ValueError):
     """A table cannot be read, or is not what it was said to be."""
+
+
+class ModelFileError(DpfitError, ValueError):
+    """A file is not of a model, was changed, or is of a newer version."""
 
 
 class BudgetExceeded(DpfitError):  # noqa: N818 - the name says what happened

@@ -17,7 +17,7 @@ from dpfit.basis import Basis, Ramp, additive_ramps, level_ramps, linear_ramps
 from dpfit.boosting import Averaged, Boosting
 from dpfit.marginal import Marginal
 from dpfit.plan import SHARES, Plan
-from dpfit.ranges import choose_tails, straight_lines
+from dpfit.ranges import all_curves, choose_tails, straight_lines
 from dpfit.release import Publisher
 from dpfit.scaling import release_marginals
 from dpfit.schema import Categorical, Kind, Numeric, terms
@@ -217,8 +217,8 @@ class _Model:
         self.mu_round = per_round(purse.rest(), plan.rounds)
         lines = straight_lines(self.basis)
         if additive:
-            directions = np.eye(self.basis.features)
-            bent = directions - lines @ lines.T
+            directions = all_curves(self.basis)
+            bent = np.eye(self.basis.features) - lines @ lines.T
             engine = Boosting(noisy_gram, sigma, directions)
             if plan.straightening:
                 held_back = plan.straightening * engine.norm * bent

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri
 
+from dpfit import model_file
 from dpfit._estimator import Floats
 from dpfit._parameters import real
 from dpfit._private import PrivateModel
 from dpfit.accounting import Neighbors
+from dpfit.export import Line
 from dpfit.fitting import Fitted
 from dpfit.plots import plot_coefficients
 from dpfit.schema import Categorical, Kind, Schema, terms
@@ -54,11 +57,12 @@ class PrivateLinearRegression(PrivateModel):
     ----------
     coef_ : array of shape (n_terms,)
         Slopes, in the units of X and y: one for each column of numbers and one for each level of a
-        categorical column. Without such columns there are as many terms as features.
+        categorical column, which add up to zero. Without such columns there are as many terms as
+        features.
     coef_names_ : list of str
         What each of them is for: a column's name, or ``column=level``.
     intercept_ : float
-        What is predicted where all features are zero and no level is known.
+        What is predicted where all features are zero and no level is listed.
     feature_range_ : array of shape (n_terms, 2)
         Where the line goes: `predict` takes a value beyond as the nearest end.
     coef_noise_, coef_sampling_ : arrays of shape (n_terms + 1, n_terms + 1)
@@ -97,7 +101,7 @@ class PrivateLinearRegression(PrivateModel):
 
     coef_: Floats
     coef_names_: list[str]
-    feature_range_: Floats
+    _first_terms: list[int]
     coef_noise_: Floats
     coef_sampling_: Floats
     _additive = False
@@ -148,24 +152,52 @@ class PrivateLinearRegression(PrivateModel):
             change[-1] -= basis.ramps[first].centre * change[place]
             intercept -= coefficients[place] * basis.ramps[first].centre
         self.coef_ = coefficients
-        self.coef_names_ = self._term_names(kinds)
+        self.coef_names_, self._first_terms = self._term_names(kinds), _first_terms(kinds)
         self.intercept_ = float(intercept)
         self.feature_range_ = ranges
         self.coef_noise_ = change @ mean.noise @ change.T
         # Of a mean nothing was released about residuals: no target in its range is further away.
         variance = 1.0 if fitted.clipped_variance is None else fitted.clipped_variance
         self.coef_sampling_ = change @ mean.sampling @ change.T * variance
-        self._first_terms = [
-            places.get((c, None), places.get((c, 0), 0)) for c in range(len(kinds))
-        ]
+
+    def _released(self) -> dict[str, Any]:
+        return {
+            **super()._released(),
+            "coef": self.coef_,
+            "coef_noise": self.coef_noise_,
+            "coef_sampling": self.coef_sampling_,
+        }
+
+    def _restore(self, released: Mapping[str, Any]) -> None:
+        super()._restore(released)
+        self.coef_names_ = self._term_names(self._kinds)
+        self._first_terms = _first_terms(self._kinds)
+        count = len(self.coef_names_)
+        self.coef_ = model_file.numbers(released["coef"])
+        self.coef_noise_ = model_file.numbers(released["coef_noise"])
+        self.coef_sampling_ = model_file.numbers(released["coef_sampling"])
+        square = (count + 1, count + 1)
+        if (
+            (self.coef_.shape, self.feature_range_.shape) != ((count,), (count, 2))
+            or self.coef_noise_.shape != square
+            or self.coef_sampling_.shape != square
+        ):
+            raise ValueError("there are not as many coefficients as terms")
 
     def _effect(self, place: int, x: Floats) -> Floats | float:
+        line = self._line(place)
+        if line is None:
+            return 0.0
+        effect: Floats = np.clip(x, line.low, line.high) * line.slope
+        return effect
+
+    def _line(self, place: int) -> Line | None:
         term = self._first_terms[place]
         # A feature without a slope has no range either.
         if self.coef_[term] == 0.0:
-            return 0.0
-        effect: Floats = np.clip(x, *self.feature_range_[term]) * self.coef_[term]
-        return effect
+            return None
+        low, high = self.feature_range_[term]
+        return Line(float(low), float(high), float(self.coef_[term]), 0.0)
 
     def _effects(self, place: int) -> Floats:
         kind = self._kinds[place]
@@ -263,3 +295,9 @@ class PrivateLinearRegression(PrivateModel):
         Computed from released numbers; costs nothing.
         """
         return plot_coefficients(self, level, ax)
+
+
+def _first_terms(kinds: Sequence[Kind]) -> list[int]:
+    """Return the place of every column's first coefficient."""
+    sizes = [len(kind.levels) if isinstance(kind, Categorical) else 1 for kind in kinds]
+    return list(itertools.accumulate(sizes, initial=0))[:-1]

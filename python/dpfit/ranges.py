@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from dpfit.basis import Basis, Term
+from dpfit.basis import Basis
 
-__all__ = ["Tails", "choose_tails", "straight_lines"]
+__all__ = ["Tails", "all_curves", "choose_tails", "straight_lines"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 # For every column with tails: which of its features the line goes through.
-Tails: TypeAlias = dict[Term, tuple[int, ...]]
+Tails: TypeAlias = dict[int, tuple[int, ...]]
 
 # A longer range is taken if the explained sum of squares, in units of the noise, grows by this
 # much.
@@ -25,7 +25,11 @@ _SWEEPS = 3
 
 
 def straight_lines(basis: Basis, tails: Tails | None = None) -> Floats:
-    """Return the directions of a linear model: one for each column or level, and the constant.
+    """Return the directions of a linear model: lines, contrasts of levels, and the constant.
+
+    The effects of the levels of a column add up to zero: a row has one of them, so that another
+    sum could not be told from another constant. A level that is not listed, with no effect, is an
+    average one then.
 
     Parameters
     ----------
@@ -36,15 +40,32 @@ def straight_lines(basis: Basis, tails: Tails | None = None) -> Floats:
 
     Returns
     -------
-    array of shape (features, terms + 1)
-        Orthonormal columns.
+    array of shape (features, lines + contrasts + 1)
+        Orthonormal columns: lines in the order of `basis.lines`, then contrasts, then the constant.
     """
-    directions = [
-        basis.straight((tails or {}).get(term) or basis.of_term(term)) for term in basis.terms
+    lines = [
+        basis.straight((tails or {}).get(line) or basis.of_column(line)) for line in basis.lines
     ]
+    return _with_levels(basis, lines)
+
+
+def all_curves(basis: Basis) -> Floats:
+    """Return the directions of an additive model: ramps, contrasts of levels, and the constant."""
+    each = np.eye(basis.features)
+    return _with_levels(basis, [each[i] for line in basis.lines for i in basis.of_column(line)])
+
+
+def _with_levels(basis: Basis, lines: list[Floats]) -> Floats:
     constant = np.zeros(basis.features)
     constant[-1] = 1.0
-    return np.column_stack([*directions, constant])
+    contrasts: list[Floats] = []
+    for column in basis.level_columns:
+        features = basis.of_column(column)
+        part = np.zeros((max(len(features) - 1, 1), basis.features))
+        # One level alone is told from those that are not listed.
+        part[:, features] = scipy.linalg.helmert(len(features)) if len(features) > 1 else 1.0
+        contrasts += list(part)
+    return np.column_stack([*lines, *contrasts, constant])
 
 
 def choose_tails(basis: Basis, gram: Floats, moments: Floats, noise: float, ridge: float) -> Tails:
@@ -65,13 +86,13 @@ def choose_tails(basis: Basis, gram: Floats, moments: Floats, noise: float, ridg
     -------
     A function of released numbers.
     """
-    options: dict[Term, list[_Line]] = {}
-    for term in basis.terms:
-        features = basis.of_term(term)
+    options: dict[int, list[_Line]] = {}
+    for column in basis.lines:
+        features = basis.of_column(column)
         if len(features) == 1:
             continue
         (inner,) = (i for i in features if basis.ramps[i].tail == 0)
-        options[term] = [
+        options[column] = [
             _Line.of(basis, gram, range(first, last + 1))
             for last in range(inner, features[-1] + 1)
             for first in range(inner, features[0] - 1, -1)
@@ -80,7 +101,7 @@ def choose_tails(basis: Basis, gram: Floats, moments: Floats, noise: float, ridg
         return {}
     found = []
     for place in (0, -1):
-        start = {term: lines[place].features for term, lines in options.items()}
+        start = {column: lines[place].features for column, lines in options.items()}
         found.append(_improve(basis, gram, moments, noise, ridge, options, start))
     return max(found, key=lambda tails: _explained(basis, gram, moments, ridge, tails)[1])
 
@@ -110,16 +131,16 @@ def _improve(
     moments: Floats,
     noise: float,
     ridge: float,
-    options: dict[Term, list[_Line]],
+    options: dict[int, list[_Line]],
     tails: Tails,
 ) -> Tails:
     """Change one column's line after the other while that explains more, the others given."""
     for _ in range(_SWEEPS):
         slopes, _ = _explained(basis, gram, moments, ridge, tails)
         left = moments - gram @ (straight_lines(basis, tails) @ slopes)
-        for term, lines in options.items():
-            place = basis.terms.index(term)
-            (current,) = (line for line in lines if line.features == tails[term])
+        for column, lines in options.items():
+            place = basis.lines.index(column)
+            (current,) = (line for line in lines if line.features == tails[column])
             left = left + slopes[place] * current.image
             best = -np.inf
             for line in lines:
@@ -128,7 +149,7 @@ def _improve(
                 if explained > best + _EVIDENCE:
                     best, current, slope = explained, line, along / (line.square + ridge)
             left = left - slope * current.image
-            tails[term], slopes[place] = current.features, slope
+            tails[column], slopes[place] = current.features, slope
     return tails
 
 

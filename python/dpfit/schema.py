@@ -88,12 +88,12 @@ class Categorical:
             given = list(self.levels)
         except TypeError:
             raise ParameterError("levels must be a list of texts or of whole numbers") from None
-        levels = [level.item() if isinstance(level, np.generic) else level for level in given]
+        levels: list[Any] = [v.item() if isinstance(v, np.generic) else v for v in given]
         if not 1 <= len(levels) <= _MOST_LEVELS:
             raise ParameterError(f"Categorical needs from 1 to {_MOST_LEVELS} levels")
         if all(isinstance(level, int) for level in levels):
             levels = [int(level) for level in levels]
-            if max(abs(level) for level in levels) > _LARGEST_LEVEL:
+            if max(map(abs, levels)) > _LARGEST_LEVEL:
                 raise ParameterError("levels that are numbers must be below 2**53 in size")
         elif not all(isinstance(level, str) for level in levels):
             raise ParameterError("levels must be all texts, or all whole numbers")

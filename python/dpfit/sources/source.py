@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -49,8 +49,8 @@ class Reading:
 
     missing: Missing
     n_jobs: int | None
-    max_rows: int | None = None
-    progress: Callable[[int], None] = field(default=lambda _: None)
+    max_rows: int | None
+    progress: Callable[[int], None]
 
 
 class Source(abc.ABC):
@@ -107,11 +107,16 @@ class LocalSource(Source):
                 units.add(batch.unit, batch.columns, batch.target)
             units.decide()
 
+        progress = reading.progress
+
         def batches() -> Iterator[Batch]:
+            nonlocal progress
+            # Of the first pass, in which tables that do not lie in memory are read.
+            tell, progress = progress, _tell_nothing
             start = 0
             for batch in self.read(kinds):
                 stop = start + len(batch.target)
-                reading.progress(stop)
+                tell(stop)
                 if units is None:
                     yield batch.columns, batch.target
                 else:
@@ -144,6 +149,10 @@ class LocalSource(Source):
     def wrap(self, predictions: Floats) -> Any:
         """Return predictions as what fits the kind of the table."""
         return predictions
+
+
+def _tell_nothing(rows: int) -> None:
+    """Take no notice of the rows read."""
 
 
 def _separate(columns: Array | list[Array]) -> list[Array]:

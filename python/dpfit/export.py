@@ -1,0 +1,158 @@
+"""A model without dpfit: as a pipeline of scikit-learn, or as a query for a database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, SplineTransformer
+
+from dpfit.exceptions import ParameterError
+from dpfit.schema import Categorical
+
+if TYPE_CHECKING:
+    from dpfit._private import PrivateModel
+
+__all__ = ["Bent", "Line", "to_sklearn", "to_sql"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+class Line(NamedTuple):
+    """A column cut to a range, times a slope, plus a constant."""
+
+    low: float
+    high: float
+    slope: float
+    constant: float
+
+
+class Bent(NamedTuple):
+    """Heights at points: straight between them, flat beyond."""
+
+    points: Floats
+    heights: Floats
+
+
+def to_sklearn(model: PrivateModel) -> Pipeline:
+    """Return the model as a pipeline of scikit-learn's own parts.
+
+    Parameters
+    ----------
+    model : PrivateModel
+        A fitted model.
+    """
+    named, names = hasattr(model, "feature_names_in_"), model._names()
+    # An array with a column of texts is one of objects.
+    objects = any(isinstance(kind, Categorical) and kind.is_text for kind in model._kinds)
+    steps: list[tuple[str, Any, list[Any]]] = []
+    weights: list[Floats] = []
+    example: list[Any] = []
+    intercept = model.intercept_
+    for place, (kind, name) in enumerate(zip(model._kinds, names, strict=True)):
+        example.append(kind.levels[0] if isinstance(kind, Categorical) else 0.0)
+        step: Any
+        if isinstance(kind, Categorical):
+            texts = kind.is_text or (objects and not named)
+            levels = np.array(kind.levels, dtype=object if texts else np.float64)
+            step = OneHotEncoder(categories=[levels], handle_unknown="ignore", sparse_output=False)
+            weight = model._effects(place)
+        else:
+            match model._line(place):
+                case None:
+                    continue
+                case Line(low, high, slope, constant):
+                    step = FunctionTransformer(np.clip, kw_args={"a_min": low, "a_max": high})
+                    weight, intercept = np.array([slope]), intercept + constant
+                case Bent(points, heights):
+                    # Degree one: a hat for each point, and the heights are the coefficients.
+                    step = SplineTransformer(
+                        degree=1, knots=points[:, None], extrapolation="constant"
+                    )
+                    weight = heights
+        steps.append((name, step, [name if named else place]))
+        weights.append(weight)
+    if not steps:
+        # A mean. A regression wants a column, though.
+        nothing = FunctionTransformer(np.clip, kw_args={"a_min": 0.0, "a_max": 0.0})
+        steps.append((names[0], nothing, [names[0] if named else 0]))
+        weights.append(np.zeros(1))
+    columns = ColumnTransformer(steps, remainder="drop")
+    if named:
+        import pandas as pd
+
+        rows: Any = pd.DataFrame([example] * 2, columns=names)
+    else:
+        rows = np.array([example] * 2, dtype=object if objects else np.float64)
+    # Scikit-learn's parts have to see rows, of which they keep names and types alone.
+    line = LinearRegression()
+    line.n_features_in_ = columns.fit_transform(rows).shape[1]
+    line.coef_ = np.concatenate([np.zeros(0), *weights])
+    line.intercept_ = intercept
+    return Pipeline([("columns", columns), ("regression", line)])
+
+
+def to_sql(model: PrivateModel, table: str) -> str:
+    """Return a query that predicts in a database.
+
+    Parameters
+    ----------
+    model : PrivateModel
+        A fitted model.
+    table : str
+        The table to read.
+    """
+    if not isinstance(table, str) or not table:
+        raise ParameterError("table must be the name of a table")
+    parts = [_number(model.intercept_)]
+    for place, kind in enumerate(model._kinds):
+        column = _name(model._names()[place])
+        if isinstance(kind, Categorical):
+            cases = [
+                f"WHEN {_text(level) if kind.is_text else level} THEN {_number(effect)}"
+                for level, effect in zip(kind.levels, model._effects(place), strict=True)
+            ]
+            missing = f"WHEN {column} IS NULL THEN NULL"
+            parts.append(f"CASE {missing} ELSE CASE {column} {' '.join(cases)} ELSE 0e0 END END")
+            continue
+        number = f"CAST({column} AS DOUBLE PRECISION)"
+        match model._line(place):
+            case Line(low, high, slope, constant):
+                ends = Bent(np.array([low, high]), slope * np.array([low, high]) + constant)
+                parts.append(_curve(number, ends, [slope]))
+            case Bent() as bent:
+                slopes = np.diff(bent.heights) / np.diff(bent.points)
+                parts.append(_curve(number, bent, slopes.tolist()))
+    total = "\n  + ".join(parts)
+    return f"SELECT *,\n  {total}\n  AS prediction\nFROM {_name(table)}"
+
+
+def _curve(x: str, bent: Bent, slopes: list[float]) -> str:
+    """Return a curve that is straight between points and flat beyond, in SQL."""
+    points, heights = ([_number(value) for value in part] for part in bent)
+    cases = [f"WHEN {x} IS NULL THEN NULL", f"WHEN {x} <= {points[0]} THEN {heights[0]}"]
+    for place, slope in enumerate(slopes):
+        rise = f"{heights[place]} + ({x} - {points[place]}) * {_number(slope)}"
+        cases.append(f"WHEN {x} <= {points[place + 1]} THEN {rise}")
+    return f"CASE {' '.join(cases)} ELSE {heights[-1]} END"
+
+
+def _number(value: float) -> str:
+    """Return a literal that every database takes for a double, and not for a decimal."""
+    text = repr(float(value))
+    text = text if "e" in text else f"{text}e0"
+    return f"({text})" if text.startswith("-") else text
+
+
+def _name(name: str) -> str:
+    quoted = name.replace('"', '""')
+    return f'"{quoted}"'
+
+
+def _text(text: Any) -> str:
+    quoted = str(text).replace("'", "''")
+    return f"'{quoted}'"

@@ -1,0 +1,249 @@
+"""Models as files: JSON that a person can read, whole or not at all, and checked when read.
+
+A file holds what was released, what is public, and the privacy record. Numbers are written with as
+many digits as it takes to read the same double again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dpfit.accounting import PrivacyRecord
+from dpfit.exceptions import DpfitError, ModelFileError
+from dpfit.schema import Schema
+
+if TYPE_CHECKING:
+    from dpfit._private import PrivateModel
+
+__all__ = ["from_json", "load", "numbers", "save", "to_json"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+_VERSION = 1
+_FIELDS = {
+    "dpfit_model",
+    "library",
+    "class",
+    "parameters",
+    "columns",
+    "released",
+    "privacy",
+    "checksum",
+}
+# Neither says anything about the model.
+_NOT_KEPT = {"n_jobs", "verbose", "random_state"}
+_STRANGE = {math.inf: "inf", -math.inf: "-inf"}
+
+
+def to_json(model: PrivateModel) -> str:
+    """Return a fitted model as text.
+
+    Parameters
+    ----------
+    model : PrivateModel
+        A fitted model.
+
+    Privacy
+    -------
+    Everything in it is an attribute of the fitted model, and so released or public.
+    """
+    parameters = {k: v for k, v in model.get_params().items() if k not in _NOT_KEPT}
+    if isinstance(parameters["schema"], Schema):
+        parameters["schema"] = json.loads(parameters["schema"].to_json())
+    names = getattr(model, "feature_names_in_", None)
+    content = {
+        "dpfit_model": _VERSION,
+        "library": version("dpfit"),
+        "class": type(model).__name__,
+        "parameters": parameters,
+        "columns": {
+            "names": None if names is None else [str(name) for name in names],
+            "kinds": json.loads(Schema(dict(enumerate(model._kinds))).to_json()),
+            "aside": list(model._aside),
+        },
+        "released": _plain(model._released()),
+        "privacy": model.privacy_.to_dict(),
+    }
+    content["checksum"] = _checksum(content)
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def from_json(text: str) -> PrivateModel:
+    """Return the model that :func:`to_json` wrote.
+
+    Parameters
+    ----------
+    text : str
+        The file's text.
+
+    Raises
+    ------
+    ModelFileError
+        If the text is something else, was changed, or is of a newer version.
+    """
+    content = _read(text)
+    problem = None
+    try:
+        return _model(content)
+    except (DpfitError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        problem = f"no field {error}" if isinstance(error, KeyError) else str(error)
+    raise ModelFileError(f"the file is not of a model of dpfit: {problem}")
+
+
+def save(model: PrivateModel, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file, which is there as a whole or not at all."""
+    text = to_json(model)
+    target = os.path.abspath(os.fspath(path))
+    handle, name = tempfile.mkstemp(
+        dir=os.path.dirname(target), prefix=f".{os.path.basename(target)}."
+    )
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        # As other new files, which `mkstemp` makes for the owner alone.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def load(path: str | os.PathLike[str]) -> PrivateModel:
+    """Read a model that was saved.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    PrivateLinearRegression or PrivateAdditiveRegression
+        The model: every attribute is the same, bit for bit.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is something else, was changed, or is of a newer version of dpfit.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import dpfit
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, size=(20_000, 2))
+    >>> model = dpfit.PrivateLinearRegression(epsilon=1.0).fit(X, X @ [3, -1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model.json"))
+    ...     again = dpfit.load(os.path.join(folder, "model.json"))
+    >>> bool(np.all(again.coef_ == model.coef_))
+    True
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except UnicodeDecodeError:
+        text = ""
+    return from_json(text)
+
+
+def numbers(value: Any) -> Floats:
+    """Return an array from lists of numbers, as they are in a file."""
+    return np.array(_numbers(value), dtype=np.float64)
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_numbers(part) for part in value]
+    if isinstance(value, str):
+        found = {text: number for number, text in _STRANGE.items()}.get(value)
+        if found is None:
+            raise ValueError("a number is not one")
+        return found
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("a number is not one")
+    return float(value)
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON has words for."""
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return _STRANGE[value]
+    return value
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    """Return a hash of all fields but itself: it tells of accidents, not of forgery."""
+    fields = {name: value for name, value in content.items() if name != "checksum"}
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        content = None
+    if not isinstance(content, dict) or not isinstance(content.get("dpfit_model"), int):
+        raise ModelFileError("the file is not of a model of dpfit")
+    if content["dpfit_model"] > _VERSION:
+        raise ModelFileError(
+            f"the file was written by a newer dpfit ({content.get('library', 'unknown')}): "
+            "pip install --upgrade dpfit"
+        )
+    if missing := _FIELDS - content.keys():
+        raise ModelFileError(f"the file has no field {min(missing)!r}")
+    if unknown := content.keys() - _FIELDS:
+        raise ModelFileError(f"the file has an unknown field {min(unknown)!r}")
+    if content["checksum"] != _checksum(content):
+        raise ModelFileError("the file was changed after it was written: its checksum is wrong")
+    return content
+
+
+def _model(content: Mapping[str, Any]) -> PrivateModel:
+    import dpfit
+
+    classes = {
+        cls.__name__: cls
+        for cls in (dpfit.PrivateLinearRegression, dpfit.PrivateAdditiveRegression)
+    }
+    cls = classes[content["class"]]
+    parameters = dict(content["parameters"])
+    if parameters["schema"] is not None:
+        parameters["schema"] = Schema.from_json(json.dumps(parameters["schema"]))
+    model: PrivateModel = cls(**parameters)
+    columns = content["columns"]
+    kinds = Schema.from_json(json.dumps(columns["kinds"]))
+    model._kinds = [kinds[place] for place in range(len(kinds))]
+    model._aside = [str(name) for name in columns["aside"]]
+    model.n_features_in_ = len(kinds)
+    if columns["names"] is not None:
+        if len(columns["names"]) != len(kinds):
+            raise ValueError("there are not as many names as columns")
+        model.feature_names_in_ = np.array(columns["names"], dtype=object)
+    model._restore(content["released"])
+    model.privacy_ = PrivacyRecord.from_dict(content["privacy"])
+    return model

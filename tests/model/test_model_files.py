@@ -1,0 +1,240 @@
+"""Models as files: the same bits again, or a clear error."""
+
+import json
+import os
+import stat
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpfit
+from dpfit import (
+    Binary,
+    Categorical,
+    ModelFileError,
+    Numeric,
+    PrivateLinearRegression,
+    Schema,
+)
+from dpfit.model_file import _checksum, from_json, to_json
+
+from .tables import every, seeded
+
+SCHEMA = Schema(
+    {"city": Categorical(["Oslo", "Ås", 'a "b"']), "flag": Binary(), "age": Numeric(0, 120)},
+    target=Numeric(-50, 50),
+)
+
+
+def frame(rows=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "age": rng.uniform(0, 120, rows),
+            "city": rng.choice(["Oslo", "Ås", 'a "b"', "elsewhere"], rows),
+            "flag": rng.random(rows) < 0.5,
+            "size": rng.normal(size=rows),
+            "same": np.ones(rows),
+        }
+    )
+    table["price"] = 0.1 * table.age + 3.0 * (table.city == "Ås") + table["size"]
+    return table
+
+
+def fitted(cls, **options):
+    return seeded(cls, frame(), "price", **{"epsilon": 5.0, "schema": SCHEMA, **options})
+
+
+def plain(model):
+    """Return all fitted attributes, with the bits of every number."""
+    return {
+        name: (
+            value.dtype,
+            value.shape,
+            value.tolist() if value.dtype == object else value.tobytes(),
+        )
+        if isinstance(value, np.ndarray)
+        else value
+        for name, value in vars(model).items()
+        if name.endswith("_")
+    }
+
+
+@every
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"mu": 1.0, "epsilon": None}, {"neighbors": "replace"}, {"epsilon": 1e-3}],
+    ids=["plain", "mu", "replace", "mean"],
+)
+def test_a_file_gives_back_every_bit(cls, options, tmp_path):
+    model = fitted(cls, **options)
+    model.save(tmp_path / "model.json")
+    again = dpfit.load(tmp_path / "model.json")
+    assert type(again) is cls
+    assert plain(again) == plain(model)
+    assert again.privacy_ == model.privacy_
+    assert str(again.summary()) == str(model.summary())
+    others = frame(seed=1)
+    pd.testing.assert_series_equal(again.predict(others), model.predict(others))
+    assert to_json(again) == to_json(model)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.json"]
+
+
+@every
+def test_a_model_of_arrays(cls, tmp_path):
+    X = np.random.default_rng(0).uniform(size=(3000, 3))
+    model = seeded(cls, X, X @ [1.0, 2.0, 3.0], epsilon=5.0)
+    model.save(tmp_path / "m.json")
+    again = dpfit.load(str(tmp_path / "m.json"))
+    assert not hasattr(again, "feature_names_in_")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.get_params()["random_state"] is None
+
+
+@every
+def test_a_model_of_units_says_so_again(cls, tmp_path):
+    table = frame()
+    table["who"] = np.arange(len(table)) // 2
+    model = seeded(cls, table, "price", unit="who", max_rows=2, epsilon=5.0, schema=SCHEMA)
+    model.save(tmp_path / "m.json")
+    again = dpfit.load(tmp_path / "m.json")
+    assert again.privacy_.statement() == model.privacy_.statement()
+    pd.testing.assert_series_equal(again.predict(table), model.predict(table))
+
+
+def changed(text, change):
+    content = json.loads(text)
+    change(content)
+    return json.dumps(content)
+
+
+def resigned(text, change):
+    """Return a file that was changed by somebody who knows of the checksum."""
+    content = json.loads(text)
+    change(content)
+    content["checksum"] = _checksum(content)
+    return json.dumps(content)
+
+
+def released(name, value):
+    return lambda content: content["released"].__setitem__(name, value)
+
+
+ACCIDENTS = {
+    "a number": released("intercept", 1.0),
+    "a digit": lambda content: content["released"]["coef"].__setitem__(0, 0.5),
+    "a level": lambda content: content["columns"]["kinds"]["columns"][1]["levels"].reverse(),
+    "the budget": lambda content: content["privacy"].__setitem__("epsilon", 0.1),
+    "the class": lambda content: content.__setitem__("class", "PrivateAdditiveRegression"),
+    "the checksum": lambda content: content.__setitem__("checksum", "sha256:0"),
+}
+
+
+@pytest.mark.parametrize("change", ACCIDENTS.values(), ids=ACCIDENTS)
+def test_a_changed_file_is_refused(change):
+    with pytest.raises(ModelFileError, match="changed after it was written"):
+        from_json(changed(to_json(fitted(PrivateLinearRegression)), change))
+
+
+FIELDS = ["library", "class", "parameters", "columns", "released", "privacy", "checksum"]
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_missing_field(field):
+    text = to_json(fitted(PrivateLinearRegression))
+    with pytest.raises(ModelFileError, match=f"no field {field!r}"):
+        from_json(changed(text, lambda content: content.pop(field)))
+
+
+STRANGE = {
+    "another class": lambda content: content.__setitem__("class", "Pickle"),
+    "too few coefficients": lambda content: content["released"]["coef"].pop(),
+    "a word for a number": released("coef", "many"),
+    "true for a number": released("coef", [True] * 7),
+    "no coefficients": lambda content: content["released"].pop("coef"),
+    "flat covariance": released("coef_noise", [1.0]),
+    "ragged ranges": released("feature_range", [[0.0, 1.0], [1.0]]),
+    "a parameter": lambda content: content["parameters"].__setitem__("secret", 1),
+    "too few names": lambda content: content["columns"]["names"].pop(),
+    "a kind": lambda content: content["columns"]["kinds"]["columns"].pop(0),
+    "a record that does not add up": lambda content: content["privacy"].__setitem__("mu", 1e-9),
+    "a list": lambda content: content.__setitem__("released", []),
+}
+
+
+@pytest.mark.parametrize("change", STRANGE.values(), ids=STRANGE)
+def test_a_file_of_something_else(change):
+    with pytest.raises(ModelFileError, match="not of a model of dpfit"):
+        from_json(resigned(to_json(fitted(PrivateLinearRegression)), change))
+
+
+def test_an_additive_model_needs_its_curves():
+    text = to_json(fitted(dpfit.PrivateAdditiveRegression))
+    for change in (
+        lambda content: content["released"]["curves"].pop(),
+        lambda content: content["released"]["curves"][0]["height"].pop(),
+        lambda content: content["released"]["curves"][1].update(x=[0.0], height=[0.0]),
+    ):
+        with pytest.raises(ModelFileError, match="not of a model of dpfit"):
+            from_json(resigned(text, change))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"dpfit_model": "1"}', "[" * 100_000, "1"])
+def test_no_model_at_all(text, tmp_path):
+    (tmp_path / "m.json").write_text(text)
+    with pytest.raises(ModelFileError, match="not of a model of dpfit"):
+        dpfit.load(tmp_path / "m.json")
+
+
+def test_a_file_that_is_no_text(tmp_path):
+    (tmp_path / "m.json").write_bytes(b"\x80\x04\x95")
+    with pytest.raises(ModelFileError):
+        dpfit.load(tmp_path / "m.json")
+    with pytest.raises(FileNotFoundError):
+        dpfit.load(tmp_path / "other.json")
+
+
+def test_a_file_of_a_newer_version():
+    text = to_json(fitted(PrivateLinearRegression))
+    newer = resigned(text, lambda c: c.update(dpfit_model=2, library="9.0", more=1))
+    with pytest.raises(ModelFileError, match=r"newer dpfit \(9\.0\).*upgrade"):
+        from_json(newer)
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
+    model = fitted(PrivateLinearRegression)
+    path = tmp_path / "m.json"
+    path.write_text("before")
+
+    def full(_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        model.save(path)
+    monkeypatch.undo()
+    assert path.read_text() == "before"
+    assert len(list(tmp_path.iterdir())) == 1
+    model.save(path)
+    (tmp_path / "plain").touch()
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+    with pytest.raises(OSError):  # noqa: PT011 - which one depends on the system
+        model.save(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_model_that_is_not_fitted(tmp_path):
+    from sklearn.exceptions import NotFittedError
+
+    model = PrivateLinearRegression()
+    for act in (lambda: model.save(tmp_path / "m"), model.to_sklearn, lambda: model.to_sql("t")):
+        with pytest.raises(NotFittedError):
+            act()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_has_nothing_of_the_size_of_the_table():
+    small = len(to_json(seeded(PrivateLinearRegression, frame(2000), "price", schema=SCHEMA)))
+    large = len(to_json(seeded(PrivateLinearRegression, frame(40_000), "price", schema=SCHEMA)))
+    assert large < 1.3 * small
