@@ -142,7 +142,8 @@ def _predicted(
 
 def _kinds(model: PrivateModel, features: list[str], names: list[str], format: Format) -> list[Any]:
     """Return how columns are to be read."""
-    from dpfit.schema import Categorical, Numeric
+    from dpfit.schema import Numeric
+    from dpfit.sources.scan import TEXT
 
     if len(features) != len(model._kinds):
         raise failure(
@@ -151,8 +152,8 @@ def _kinds(model: PrivateModel, features: list[str], names: list[str], format: F
         )
     found: dict[str, Kind] = dict(zip(features, model._kinds, strict=True))
     # In CSV a number may be written in many ways, and a code may begin with a zero: what is not
-    # used is copied as text. The level does not matter, no value is looked up.
-    other: Kind = Categorical(("\0",)) if format is Format.CSV else Numeric()
+    # used is copied as text.
+    other: Kind = TEXT if format is Format.CSV else Numeric()
     return [found.get(name, other) for name in names]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dpfit.exceptions import ParameterError, SourceError
-from dpfit.schema import Binary, Kind, Numeric
+from dpfit.schema import Binary, Categorical, Kind, Numeric
 from dpfit.sources.columns import encode_arrow
 from dpfit.sources.frames import taken
 from dpfit.sources.source import LocalSource, Read
@@ -18,11 +18,13 @@ from dpfit.sources.spool import Spool
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Reader", "Scan", "ScanSource", "arrow_kind", "same_columns"]
+__all__ = ["TEXT", "Reader", "Scan", "ScanSource", "arrow_kind", "same_columns"]
 
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b\s*", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _LEAST_LIMIT = 1_000_000
+# Says that a column is text; no value is looked up among the levels.
+TEXT = Categorical(("\0",))
 
 
 class Reader(Protocol):
@@ -133,7 +135,8 @@ class ScanSource(LocalSource):
         for name in (self._target, self._unit):
             if name is not None:
                 names.append(name)
-        aside = [places.get(name, Numeric()) for name in names]
+        # Whose row it is may be a number or not; CSV does not say, so there it is read as text.
+        aside = [places.get(name, TEXT if name == self._unit else Numeric()) for name in names]
         for batch in self._scan.reader.read(names, aside):
             if not len(batch):
                 continue
