@@ -6,6 +6,7 @@ completion come at once.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
 
@@ -27,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Ctrl-C, a closed pipe or SIGTERM ended it.
     """
     try:
+        # Typer does without it until it has to print a help.
+        importlib.import_module("rich")
         from dpfit.cli.run import run
     except ModuleNotFoundError as error:
         if error.name not in ("rich", "typer"):

@@ -291,10 +291,13 @@ def _check_alike(parts: list[_Part]) -> None:
 
 
 def _stated_delta(parts: list[_Part], delta: float) -> float:
-    """Return a delta that leaves room for the Gaussian part beside the others' own."""
+    """Return a delta of at least what the others need, with room for the Gaussian part beside."""
     taken = sum((part.delta or 0.0) * part.times for part in parts if part.other)
+    if taken < delta:
+        return delta
     gaussian = any(not part.other for part in parts)
-    return delta if taken < delta or not gaussian else min(2 * taken, 0.5)
+    # Rounded up, because the accountant adds exactly.
+    return min(2.0 * taken if gaussian else math.nextafter(taken, 1.0), 0.5)
 
 
 def _in_words(epsilon: float, mu: float | None) -> str:

@@ -11,7 +11,8 @@ __all__ = ["CommandError", "PipeClosed", "explain", "failure", "needs_extra", "w
 # What is said in Python's words, and how the command line would put it.
 _HINTS = (
     ("there is no file", "a file, a folder, a pattern in quotes, or - for standard input"),
-    ("contains NaN or infinity", "--missing drop leaves such rows out"),
+    ("contains NaN or infinity", "--missing says what to do with such rows"),
+    ("hold NaN or infinite values", "--missing drop leaves such rows out"),
     ("0 sample", "the table has a header and no rows"),
     ("not of the type of the first ones", "--without leaves a column out"),
     ("a temporary file", "TMPDIR says where temporary files go"),

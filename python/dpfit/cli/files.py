@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import signal
 import stat
 import sys
+import threading
 from collections.abc import Iterator
+from types import FrameType
 from typing import IO
 
 from dpfit.cli.errors import failure, wrong_use
@@ -56,15 +59,49 @@ def written(path: str) -> Iterator[IO[bytes]]:
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except OSError as error:
         raise failure(f"{path!r} cannot be written: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(part, stat.S_IMODE(mode))
-        os.replace(part, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
+    with _taken_away_at_signals(part):
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            if mode is not None:
+                os.chmod(part, stat.S_IMODE(mode))
+            os.replace(part, target)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(part)
+            raise
+
+
+@contextlib.contextmanager
+def _taken_away_at_signals(part: str) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM take a file away and end the process.
+
+    Notes
+    -----
+    An exception would do in most places. But one that is raised while a library is imported, or in
+    a destructor, may be swallowed there, and the command would go on.
+    """
+
+    def leave(number: int, _: FrameType | None) -> None:
+        with contextlib.suppress(OSError):
             os.unlink(part)
-        raise
+        word = "interrupted" if number == signal.SIGINT else "terminated"
+        # A progress bar hides the cursor.
+        cursor = "\r\x1b[K\x1b[?25h" if sys.stderr.isatty() else ""
+        with contextlib.suppress(OSError):
+            os.write(2, f"{cursor}dpfit: {word}, and nothing was written\n".encode())
+        os._exit(128 + number)
+
+    before = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Who has told the process to ignore it, as `nohup` and `&` do, meant it.
+        ignored = signal.getsignal(number) == signal.SIG_IGN
+        if not ignored and threading.current_thread() is threading.main_thread():
+            before[number] = signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -162,7 +163,6 @@ def fit(
     Every fit spends its budget anew: what is released from the same data adds up (see
     `dpfit budget add`). Nothing is spent by a fit that ends with an error.
     """
-    from dpfit import PrivateAdditiveRegression, PrivateLinearRegression
     from dpfit._parameters import budget
 
     if epsilon is None and mu is None:
@@ -172,22 +172,25 @@ def fit(
     if str(output) == STANDARD and json:
         raise wrong_use("-o - and --json would both go to standard output", "choose one of them")
     budget(epsilon, delta, mu)  # refused before anything is read
-    kind = PrivateAdditiveRegression if additive else PrivateLinearRegression
-    model = kind(
-        epsilon=epsilon,
-        delta=delta,
-        mu=mu,
-        neighbors=neighbors.value,
-        max_rows=max_rows,
-        missing=missing.value,
-        n_jobs=jobs,
-        verbose=is_terminal() and not quiet,
-    )
     replaced = os.path.isfile(output)
     # Opened first: a fit whose model cannot be kept would be for nothing.
     with written(str(output)) as file:
         scan, _ = inputs.open_table(data, format, delimiter, memory_limit)
-        scan, model.schema = _prepared(scan, data, schema, target, unit, without or [])
+        scan, known = _prepared(scan, data, schema, target, unit, without or [])
+        # Takes a second, which a wrong name need not wait for.
+        from dpfit import PrivateAdditiveRegression, PrivateLinearRegression
+
+        model = (PrivateAdditiveRegression if additive else PrivateLinearRegression)(
+            epsilon=epsilon,
+            delta=delta,
+            mu=mu,
+            schema=known,
+            neighbors=neighbors.value,
+            max_rows=max_rows,
+            missing=missing.value,
+            n_jobs=jobs,
+            verbose=is_terminal() and not quiet,
+        )
         model.fit(scan, target, unit=unit)
         file.write(_as_file(model))
     if str(output) == STANDARD or quiet:
@@ -219,6 +222,8 @@ def _prepared(
     for name, what in ((target, "--target"), (unit, "--unit")):
         if name is not None:
             inputs.check_column(name, declared, what)
+    if declared[target] is None:
+        raise wrong_use(f"column {target!r} holds text: a target holds numbers")
     for name in left_out:
         inputs.check_column(name, declared, "--without")
         if name in (target, unit):
@@ -240,7 +245,8 @@ def _prepared(
         names = ", ".join(map(repr, texts))
         raise wrong_use(
             f"text without levels: {names}",
-            f"dpfit schema infer {data} -o s.json and write the levels into it, or --without",
+            f"dpfit schema infer {shlex.quote(str(data))} -o s.json and write the levels into it, "
+            "or leave columns out with --without",
         )
     if left_out:
         scan = inputs.without(scan, left_out)
@@ -258,4 +264,5 @@ def _tell(model: Any, output: str) -> None:
     say()
     say(paragraph(model.privacy_.statement()))
     say()
-    say(f"The model is in {output}. Next: dpfit predict {output} NEW_DATA -o predictions.csv")
+    name = shlex.quote(output)
+    say(f"The model is in {output}. Next: dpfit predict {name} NEW_DATA -o predictions.csv")

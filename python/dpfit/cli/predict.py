@@ -84,11 +84,11 @@ def predict(
         raise wrong_use("-o - and --json would both go to standard output", "choose one of them")
     if str(model) == str(data) == STANDARD:
         raise wrong_use("MODEL and DATA cannot both be standard input")
-    fitted = inputs.open_model(model)
-    if missing is not None:
-        fitted.missing = "error" if missing is Missing.ERROR else "drop"
     with written(str(output)) as file, progress("Reading") as tell:
         scan, read_format = inputs.open_table(data, format, delimiter)
+        fitted = inputs.open_model(model)
+        if missing is not None:
+            fitted.missing = "error" if missing is Missing.ERROR else "drop"
         format = output_format or inputs.format_of(str(output)) or read_format
         if format is Format.PARQUET and str(output) == STANDARD and sys.stdout.isatty():
             raise wrong_use("Parquet is not for a terminal", "--output-format csv, or -o FILE")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import sys
 import traceback
 from typing import Annotated, Any
@@ -20,12 +19,12 @@ __all__ = ["app", "run"]
 
 EXAMPLES = (
     "dpfit demo",
-    "dpfit fit data.csv --target price --epsilon 1 -o model.json",
+    "dpfit fit data.parquet --target price --epsilon 1 -o model.json",
     "dpfit show model.json",
-    "dpfit predict model.json new.csv -o predictions.csv",
+    "dpfit predict model.json new.parquet -o predictions.parquet",
 )
 
-_INTERRUPTED, _PIPE_CLOSED, _TERMINATED = 130, 141, 143
+_INTERRUPTED, _PIPE_CLOSED = 130, 141
 
 
 class _Group(typer.core.TyperGroup):
@@ -91,8 +90,6 @@ def run(arguments: list[str]) -> int:
     arguments : list of str
         What to do.
     """
-    # So that files that are half written are taken away on the way out.
-    signal.signal(signal.SIGTERM, _terminate)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal without Greek letters gets a question mark instead of an error.
@@ -113,7 +110,7 @@ def run(arguments: list[str]) -> int:
         if line:
             print(f"dpfit: {line}", file=sys.stderr)
     if code == _INTERRUPTED:
-        print("dpfit: interrupted, and nothing was written", file=sys.stderr)
+        print("dpfit: interrupted", file=sys.stderr)
     return code
 
 
@@ -124,8 +121,3 @@ def _run(arguments: list[str]) -> int:
     except typer.Abort:
         return _INTERRUPTED
     return code if isinstance(code, int) else 0
-
-
-def _terminate(*_: object) -> None:
-    print("dpfit: terminated, and nothing was written", file=sys.stderr)
-    raise SystemExit(_TERMINATED)

@@ -53,9 +53,11 @@ def show(
         raise wrong_use("--json and --sql would both go to standard output", "choose one of them")
     if plot is not None:
         _picture_format(plot)
-    fitted: Any = open_model(model)
-    if plot is not None:
+    if plot is None:
+        fitted: Any = open_model(model)
+    else:
         with written(str(plot)) as file:
+            fitted = open_model(model)
             file.write(picture(fitted, _picture_format(plot)))
     if sql is not None:
         say(fitted.to_sql(sql) + ";")
