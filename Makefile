@@ -26,10 +26,15 @@ $(VENV)/built: $(BIN)/maturin $(RUST_SOURCES)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
 	touch $@
 
-demo: $(VENV)/built
-	$(BIN)/python examples/no_tuning.py
-	$(BIN)/python examples/exact_core.py
-	$(BIN)/python examples/paper_estimators.py
+# What the demo needs beside the package: a command line and a picture, and no more.
+$(VENV)/demo: $(BIN)/maturin
+	$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+	    extras = p['optional-dependencies']; print('\n'.join(extras['cli'] + extras['plot']))" > $@.txt
+	$(BIN)/python -m pip install --quiet --requirement $@.txt
+	touch $@
+
+demo: $(VENV)/built $(VENV)/demo
+	$(BIN)/dpfit demo
 
 test: $(VENV)/built $(VENV)/tools
 	cargo test --quiet
@@ -42,8 +47,8 @@ test-slow: $(VENV)/built $(VENV)/tools
 lint: $(VENV)/built $(VENV)/tools
 	cargo fmt --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
-	$(BIN)/ruff format --check python tests benches examples
-	$(BIN)/ruff check python tests benches examples
+	$(BIN)/ruff format --check python tests benches examples tools
+	$(BIN)/ruff check python tests benches examples tools
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest dpfit._native
 

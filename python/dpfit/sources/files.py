@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from dpfit.exceptions import ParameterError, SourceError
 from dpfit.schema import Categorical, Kind, Level
 from dpfit.sources.frames import as_frame
+from dpfit.sources.opened import File, files_at, label, readable
 from dpfit.sources.scan import Scan, same_columns
 from dpfit.sources.source import rows_in_batch
 
@@ -41,7 +41,7 @@ _CSV_MISSING = (
 
 
 def scan_parquet(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | IO[bytes],
     *,
     target: str | None = None,
     memory_limit: int | str = _LIMIT,
@@ -50,8 +50,9 @@ def scan_parquet(
 
     Parameters
     ----------
-    path : str or path
-        A file, a folder (all ``.parquet`` files in it) or a pattern such as ``"sales/*.parquet"``.
+    path : str, path or binary file
+        A file, a folder (all ``.parquet`` files in it) or a pattern such as ``"sales/*.parquet"``;
+        or an open file, which is read from its beginning and left open.
     target : str, optional
         The column that is the target; not needed to predict.
     memory_limit : int or str, default "1GB"
@@ -78,11 +79,11 @@ def scan_parquet(
     ['size']
     >>> folder.cleanup()
     """
-    return Scan(_ParquetFiles(_paths(path, ".parquet")), target, memory_limit)
+    return Scan(_ParquetFiles(files_at(path, ".parquet")), target, memory_limit)
 
 
 def scan_csv(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | IO[bytes],
     *,
     target: str | None = None,
     delimiter: str = ",",
@@ -92,9 +93,9 @@ def scan_csv(
 
     Parameters
     ----------
-    path : str or path
+    path : str, path or binary file
         A file, a folder (all ``.csv`` files in it) or a pattern. Names that end in ``.gz`` or
-        ``.bz2`` are decompressed.
+        ``.bz2`` are decompressed. An open file is read from its beginning and left open.
     target : str, optional
         The column that is the target; not needed to predict.
     delimiter : str, default ","
@@ -114,7 +115,7 @@ def scan_csv(
     """
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii():
         raise ParameterError("delimiter must be one character, of ASCII")
-    return Scan(_CsvFiles(_paths(path, ".csv"), delimiter), target, memory_limit)
+    return Scan(_CsvFiles(files_at(path, ".csv"), delimiter), target, memory_limit)
 
 
 def scan_batches(
@@ -146,26 +147,6 @@ def scan_batches(
     return Scan(_Factory(factory), target, memory_limit)
 
 
-def _paths(path: str | os.PathLike[str], ending: str) -> list[str]:
-    try:
-        text = os.fspath(path)
-    except TypeError:
-        text = None
-    if not isinstance(text, str):
-        raise ParameterError("path must be the name of a file, of a folder, or a pattern")
-    if os.path.isdir(text):
-        found = sorted(glob.glob(os.path.join(glob.escape(text), f"*{ending}")))
-        if not found:
-            raise SourceError(f"there is no file that ends in {ending} in {text!r}")
-        return found
-    if os.path.exists(text):
-        return [text]
-    found = sorted(glob.glob(text, recursive=True))
-    if not found:
-        raise SourceError(f"there is no file {text!r}")
-    return found
-
-
 def _attempt(act: Callable[[], T], message: Callable[[str], str]) -> T:
     """Return what `act` returns; errors of Arrow, which show values, become `message` of them."""
     import pyarrow as pa
@@ -185,7 +166,7 @@ def _each(batches: Iterator[T], message: Callable[[str], str]) -> Iterator[T]:
 
 
 class _ParquetFiles:
-    def __init__(self, paths: list[str]) -> None:
+    def __init__(self, paths: list[File]) -> None:
         self._paths = paths
 
     def __repr__(self) -> str:
@@ -198,27 +179,28 @@ class _ParquetFiles:
         first = self.schema()
         # All of them before any row is read: what is wrong with the last file is known at once.
         for path in self._paths[1:]:
-            same_columns(first, self._open(path).schema_arrow, None, repr(path))
+            same_columns(first, self._open(path).schema_arrow, None, label(path))
         for path in self._paths:
             with self._open(path) as file:
                 batches = file.iter_batches(rows_in_batch(len(names)), columns=list(names))
                 yield from _each(batches, _damaged(path))
 
-    def _open(self, path: str) -> Any:
+    def _open(self, path: File) -> Any:
         import pyarrow.parquet as pq
 
         # As a stream, because otherwise a row group is held as a whole.
         return _attempt(
-            lambda: pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False), _damaged(path)
+            lambda: pq.ParquetFile(readable(path), buffer_size=1 << 20, pre_buffer=False),
+            _damaged(path),
         )
 
 
-def _damaged(path: str) -> Callable[[str], str]:
-    return lambda _: f"{path!r} cannot be read as Parquet: it ends early or is damaged"
+def _damaged(path: File) -> Callable[[str], str]:
+    return lambda _: f"{label(path)} cannot be read as Parquet: it ends early or is damaged"
 
 
 class _CsvFiles:
-    def __init__(self, paths: list[str], delimiter: str) -> None:
+    def __init__(self, paths: list[File], delimiter: str) -> None:
         self._paths, self._delimiter = paths, delimiter
 
     def __repr__(self) -> str:
@@ -227,7 +209,7 @@ class _CsvFiles:
     def schema(self) -> pa.Schema:
         return self._schema(self._paths[0])
 
-    def _schema(self, path: str) -> pa.Schema:
+    def _schema(self, path: File) -> pa.Schema:
         with self._open(path, [], []) as reader:
             found: pa.Schema = reader.schema
         return found
@@ -235,7 +217,7 @@ class _CsvFiles:
     def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
         schemas = [self._schema(path) for path in self._paths]
         for path, schema in zip(self._paths, schemas, strict=True):
-            same_columns(schemas[0], schema, None, repr(path))
+            same_columns(schemas[0], schema, None, label(path))
         # Arrow has one list of such words for all columns.
         listed = any(word in _levels(kind) for kind in kinds for word in _CSV_MISSING)
         for path, schema in zip(self._paths, schemas, strict=True):
@@ -247,7 +229,7 @@ class _CsvFiles:
 
     def _open(
         self,
-        path: str,
+        path: File,
         fields: list[tuple[str, pa.DataType]],
         columns: Sequence[str],
         *,
@@ -263,7 +245,7 @@ class _CsvFiles:
         )
         return _attempt(
             lambda: csv.open_csv(
-                path,
+                readable(path),
                 read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
                 parse_options=csv.ParseOptions(delimiter=self._delimiter),
                 convert_options=convert,
@@ -272,7 +254,7 @@ class _CsvFiles:
         )
 
 
-def _wrong_value(path: str, names: Sequence[str]) -> Callable[[str], str]:
+def _wrong_value(path: File, names: Sequence[str]) -> Callable[[str], str]:
     """Return what makes a message out of one of Arrow's, of which it takes the column alone."""
 
     def message(text: str) -> str:
@@ -280,12 +262,12 @@ def _wrong_value(path: str, names: Sequence[str]) -> Callable[[str], str]:
             place = int(found[1])
             name = f" {names[place]!r}" if place < len(names) else ""
             return (
-                f"{path!r}: a value of column{name} is not of the type of the first ones; if it is "
-                "text, list its levels: Categorical([...])"
+                f"{label(path)}: a value of column{name} is not of the type of the first ones; if "
+                "it is text, list its levels: Categorical([...])"
             )
         if "Expected" in text and "columns, got" in text:
-            return f"{path!r}: a row has more or fewer values than the header"
-        return f"{path!r} cannot be read as CSV with a header"
+            return f"{label(path)}: a row has more or fewer values than the header"
+        return f"{label(path)} cannot be read as CSV with a header"
 
     return message
 
@@ -293,9 +275,10 @@ def _wrong_value(path: str, names: Sequence[str]) -> Callable[[str], str]:
 def _csv_type(field: pa.Field, kind: Kind | None) -> pa.DataType:
     import pyarrow as pa
 
-    if isinstance(kind, Categorical) and kind.is_text:
+    if kind is None or (isinstance(kind, Categorical) and kind.is_text):
+        # Whose row it is may be a number first and a text later on.
         return pa.large_string()
-    if kind is not None and (pa.types.is_integer(field.type) or pa.types.is_null(field.type)):
+    if pa.types.is_integer(field.type) or pa.types.is_null(field.type):
         # A column of zeros, or of nothing, may go on with any number.
         return pa.float64()
     return field.type

@@ -1,0 +1,170 @@
+"""Tables and models that a command is given."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from dpfit.cli.errors import CommandError, failure, wrong_use
+from dpfit.cli.files import STANDARD
+from dpfit.cli.options import Format
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from dpfit._private import PrivateModel
+    from dpfit.schema import Kind
+    from dpfit.sources.scan import Reader, Scan
+
+__all__ = ["check_column", "delimiter_of", "format_of", "open_model", "open_table", "without"]
+
+_ENDINGS = {
+    ".csv": Format.CSV,
+    ".tsv": Format.CSV,
+    ".parquet": Format.PARQUET,
+    ".parq": Format.PARQUET,
+    ".pq": Format.PARQUET,
+}
+_COMPRESSED = (".gz", ".bz2")
+_MAGIC = b"PAR1"
+# Standard input up to this size is kept in memory.
+_IN_MEMORY = 1 << 26
+
+
+def open_table(
+    path: Path, format: Format | None, delimiter: str = ",", memory_limit: str = "1GB"
+) -> tuple[Scan, Format]:
+    """Return the rows of a file, and what it holds.
+
+    Parameters
+    ----------
+    path : Path
+        A file, a folder, a pattern, or ``-``.
+    format : Format or None
+        What it holds, if the name does not tell.
+    delimiter : str
+        What is between the values of CSV.
+    memory_limit : str
+        What a fit may hold in memory.
+
+    Privacy
+    -------
+    Standard input can be read once, and is needed twice: for types, and for rows. What does not
+    fit in memory is in a temporary file without a name, which is gone with the process.
+    """
+    from dpfit.sources import scan_csv, scan_parquet
+
+    name = str(path)
+    place: str | IO[bytes] = name
+    if name == STANDARD:
+        place = _kept(sys.stdin.buffer)
+        if format is None:
+            format = Format.PARQUET if place.read(len(_MAGIC)) == _MAGIC else Format.CSV
+    elif format is None:
+        format = _found_format(name)
+    if format is Format.PARQUET:
+        return scan_parquet(place, memory_limit=memory_limit), format
+    delimiter = delimiter_of(name, delimiter)
+    return scan_csv(place, delimiter=delimiter, memory_limit=memory_limit), format
+
+
+def delimiter_of(name: str, delimiter: str) -> str:
+    """Return what is between the values of a CSV file."""
+    if delimiter.lower() in ("tab", "\\t") or (delimiter == "," and ".tsv" in Path(name).suffixes):
+        return "\t"
+    if len(delimiter) != 1:
+        raise wrong_use(f"--delimiter {delimiter!r} must be one character, or tab")
+    return delimiter
+
+
+def format_of(name: str) -> Format | None:
+    """Return what a file holds by its name, None if that does not tell."""
+    path = Path(name)
+    if path.suffix.lower() in _COMPRESSED:
+        path = path.with_suffix("")
+    return _ENDINGS.get(path.suffix.lower())
+
+
+def _found_format(name: str) -> Format:
+    if os.path.isdir(name):
+        endings = {Path(entry).suffix for entry in os.listdir(name)}
+        return Format.CSV if ".csv" in endings and ".parquet" not in endings else Format.PARQUET
+    format = format_of(name)
+    if format is None:
+        if not os.path.exists(name):
+            raise failure(f"there is no file {name!r}", "CSV and Parquet files are read")
+        raise wrong_use(f"the name {name!r} does not tell what it holds", "--format csv or parquet")
+    return format
+
+
+def _kept(stream: IO[bytes]) -> IO[bytes]:
+    if stream.isatty():
+        raise wrong_use("standard input is the keyboard", "cat data.csv | dpfit ...")
+    kept: Any = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - gone at the end
+    shutil.copyfileobj(stream, kept, 1 << 20)
+    kept.seek(0)
+    found: IO[bytes] = kept
+    return found
+
+
+class _Without:
+    """A reader that leaves columns out."""
+
+    def __init__(self, reader: Reader, names: Sequence[str]) -> None:
+        self._reader, self._names = reader, set(names)
+
+    def schema(self) -> pa.Schema:
+        import pyarrow as pa
+
+        return pa.schema(field for field in self._reader.schema() if field.name not in self._names)
+
+    def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
+        return self._reader.read(names, kinds)
+
+
+def without(scan: Scan, names: Sequence[str]) -> Scan:
+    """Return a table without some of its columns."""
+    from dpfit.sources.scan import Scan
+
+    return Scan(_Without(scan.reader, names), scan.target, scan.memory_limit)
+
+
+def check_column(name: str, names: Iterable[str], what: str) -> None:
+    """Refuse a column that is not in the table.
+
+    Privacy
+    -------
+    Names that are similar are told, and not all of them: of a CSV file without a header they would
+    be a row.
+    """
+    known = list(names)
+    if name in known:
+        return
+    similar = difflib.get_close_matches(name, known, 1)
+    hint = f"did you mean {similar[0]!r}?" if similar else "dpfit schema infer DATA lists columns"
+    raise wrong_use(f"the table has no column {name!r} ({what})", hint)
+
+
+def open_model(path: Path) -> PrivateModel:
+    """Return the model in a file."""
+    from dpfit.exceptions import ModelFileError
+    from dpfit.model_file import from_json, load
+
+    name = str(path)
+    try:
+        if name == STANDARD:
+            return from_json(sys.stdin.read())
+        return load(name)
+    except ModelFileError as error:
+        problem: CommandError = failure(f"{name!r}: {error}", "dpfit fit writes model files")
+    except FileNotFoundError:
+        problem = failure(f"there is no file {name!r}", "dpfit fit writes model files")
+    except IsADirectoryError:
+        problem = failure(f"{name!r} is a folder", "give the name of a model file")
+    raise problem

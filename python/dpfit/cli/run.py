@@ -1,0 +1,123 @@
+"""All commands, and what happens when one of them ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from typing import Annotated, Any
+
+import typer
+import typer.core
+
+from dpfit.cli import budget, demo, fit, predict, reproduce, schema, show
+from dpfit.cli.errors import PipeClosed, explain
+from dpfit.cli.text import epilog, unwrapped
+
+__all__ = ["app", "run"]
+
+EXAMPLES = (
+    "dpfit demo",
+    "dpfit fit data.parquet --target price --epsilon 1 -o model.json",
+    "dpfit show model.json",
+    "dpfit predict model.json new.parquet -o predictions.parquet",
+)
+
+_INTERRUPTED, _PIPE_CLOSED = 130, 141
+
+
+class _Group(typer.core.TyperGroup):
+    """Commands. Typer has an answer of its own to a closed pipe and to Ctrl-C."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise PipeClosed from None
+            raise
+
+
+app = typer.Typer(
+    name="dpfit",
+    cls=_Group,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (fit, predict, show):
+    command.add(app)
+app.add_typer(budget.app, name="budget")
+app.add_typer(schema.app, name="schema")
+for command in (demo, reproduce):
+    command.add(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import dpfit
+
+        print(f"dpfit {dpfit.__version__}")
+        raise typer.Exit
+
+
+def _dpfit(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", metavar="", callback=_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Regression on personal data, with a promise to the people in it.
+
+    A model that is fitted with differential privacy tells about all rows together and next to
+    nothing about any one of them. No bounds and no tuning are needed.
+
+    Exit codes: 0 done, 2 wrong use, 1 failure.
+    """
+
+
+app.callback(help=unwrapped(_dpfit), epilog=epilog(EXAMPLES))(_dpfit)
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command and return its exit code.
+
+    Parameters
+    ----------
+    arguments : list of str
+        What to do.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal without Greek letters gets a question mark instead of an error.
+            stream.reconfigure(errors="replace")
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except (PipeClosed, BrokenPipeError):
+        # Python flushes what is left at its end, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _PIPE_CLOSED
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    except Exception as error:
+        if os.environ.get("DPFIT_TRACEBACK"):
+            traceback.print_exc()
+        line, code = explain(error)
+        if line:
+            print(f"dpfit: {line}", file=sys.stderr)
+    if code == _INTERRUPTED:
+        print("dpfit: interrupted", file=sys.stderr)
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(args=arguments, prog_name="dpfit", standalone_mode=False)
+    except typer.Abort:
+        return _INTERRUPTED
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,151 @@
+"""What goes wrong is said in one line, with the exit code that it should have."""
+
+import importlib.util
+import json
+import sys
+
+import pytest
+
+from .tool import PROGRAM, SECRET_NUMBER, SECRET_TEXT, dpfit, error_of, files_in
+
+FIT = "-t price -e 1 --without cut"
+# Of these the whole process is run, as a user would: the others are forked from a server.
+FROM_NOTHING = (
+    "a missing file",
+    "a wrong column",
+    "epsilon below zero",
+    "text without levels",
+    "unwritable",
+)
+# A command, its exit code, and what the line must say.
+CASES = {
+    # Files.
+    "a missing file": (f"fit nope.csv {FIT} -o m.json", 1, ["no file 'nope.csv'", "hint"]),
+    "an unknown ending": (f"fit s.json {FIT} -o m.json", 2, ["--format"]),
+    "not Parquet": (f"fit data.csv --format parquet {FIT} -o m.json", 1, ["Parquet"]),
+    "two kinds of numbers": (f"fit mixed.csv {FIT} -o m.json", 1, ["column", "'depth'"]),
+    "a row too long": (f"fit long.csv {FIT} -o m.json", 1, ["more or fewer values"]),
+    "an empty file": (f"fit empty.csv {FIT} -o m.json", 1, ["CSV with a header"]),
+    "an empty input": (f"fit - {FIT} -o m.json", 1, ["CSV with a header"]),
+    "no rows": (f"fit none.csv {FIT} -o m.json", 2, ["no rows"]),
+    "a missing value": (f"fit gap.csv {FIT} -o m.json", 1, ["--missing drop"]),
+    # Columns.
+    "a wrong column": ("fit data.csv -t prise -e 1 -o m.json", 2, ["did you mean 'price'"]),
+    "a column of nobody": (f"fit data.csv {FIT} --without zzz -o m.json", 2, ["'zzz'"]),
+    "text without levels": (
+        "fit data.csv -t price -e 1 -o m.json",
+        2,
+        ["text without levels: 'cut'", "dpfit schema infer data.csv", "--without"],
+    ),
+    "a target of text": ("fit data.csv -t cut -e 1 -o m.json", 2, ["'cut' holds text"]),
+    "levels not written": (f"fit data.csv {FIT} --schema begun.json -o m.json", 2, ["'cut'"]),
+    "no schema": (f"fit data.csv {FIT} --schema model.json -o m.json", 2, ["dpfit_schema"]),
+    # Budgets.
+    "no epsilon": ("fit data.csv -t price -o m.json", 2, ["--epsilon 1"]),
+    "epsilon below zero": ("fit data.csv -t price -e -1 -o m.json", 2, ["epsilon=-1.0"]),
+    "epsilon in words": ("fit data.csv -t price -e one -o m.json", 2, ["--epsilon"]),
+    "delta too large": ("fit data.csv -t price -e 1 --delta 2 -o m.json", 2, ["delta=2.0"]),
+    "a unit without rows": ("fit data.csv -t price -e 1 --unit x -o m.json", 2, ["--max-rows"]),
+    "one number": ("budget --epsilon 1", 2, ["two of"]),
+    "a hopeless mu": ("budget --mu 100 --delta 1e-6", 2, ["mu=100.0"]),
+    "nothing to add": ("budget add", 2, ["nothing"]),
+    "a list of words": ("budget add --fit one,two", 2, ["--fit 'one,two'"]),
+    "different promises": ("budget add model.json unit.json", 2, ["do not add up"]),
+    # Outputs.
+    "a folder as output": (f"fit data.csv {FIT} -o folder", 2, ["'folder' is a folder"]),
+    "no such folder": (f"fit data.csv {FIT} -o nowhere/m.json", 2, ["no folder 'nowhere'"]),
+    "a file as a folder": ("predict model.json new.csv -o s.json/p.csv", 2, ["no folder"]),
+    "unwritable": ("show model.json --plot /proc/m.png", 1, ["cannot be written"]),
+    "a picture of no kind": ("show model.json --plot m.docx", 2, [".png"]),
+    "two outputs": ("show model.json --json --sql t", 2, ["choose one"]),
+    "a demo in a file": ("demo -o s.json", 2, ["no folder"]),
+    # Models and rows to predict.
+    "no model": ("show nope.json", 1, ["no file 'nope.json'"]),
+    "something else": ("show s.json", 1, ["'s.json'", "model"]),
+    "a changed model": ("show changed.json", 1, ["checksum"]),
+    "a column too few": ("predict model.json visits.csv -o p.csv", 2, ["the model needs it"]),
+    "a gap to predict for": ("predict model.json gap.csv -o p.csv", 1, ["--missing"]),
+    "a name that is taken": ("predict model.json data.csv --keep --name cut -o p.csv", 2, ["cut"]),
+    # Everything else.
+    "a wrong command": ("fitt data.csv", 2, ["fitt"]),
+    "a wrong option": ("show model.json --nonsense", 2, ["--nonsense"]),
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes(folder, quick, tmp_path_factory):
+    place = tmp_path_factory.mktemp("bad")
+    for name in ("data.csv", "new.csv", "visits.csv", "s.json", "model.json"):
+        (place / name).write_bytes((folder / name).read_bytes())
+    (place / "folder").mkdir()
+    header, first, *rest = (folder / "data.csv").read_text().splitlines()
+    wrong = {
+        # The type is seen in the first megabytes.
+        "mixed.csv": [header, *[first] * 200_000, f'1,"{SECRET_TEXT}",{SECRET_TEXT},1,1,1,1,1'],
+        "long.csv": [header, first, f"{first},{SECRET_NUMBER},{SECRET_TEXT}"],
+        "gap.csv": [header, f',"{SECRET_TEXT}",{SECRET_NUMBER},1,1,1,1,1', *rest],
+        "empty.csv": [],
+        "none.csv": [header],
+    }
+    for name, lines in wrong.items():
+        (place / name).write_text("".join(f"{line}\n" for line in lines))
+    begun = '{"dpfit_schema": 1, "columns": [{"name": "cut", "kind": "categorical", "levels": []}]}'
+    (place / "begun.json").write_text(begun)
+    model = json.loads((folder / "model.json").read_text())
+    model["released"]["intercept"] += 1.0
+    (place / "changed.json").write_text(json.dumps(model))
+    line = "fit visits.csv -t cost -e 1 --unit patient --max-rows 2 -q -o unit.json"
+    dpfit(place, line, program=quick)
+    before = files_in(place)
+    found = {
+        name: dpfit(place, line, program=PROGRAM if name in FROM_NOTHING else quick)
+        for name, (line, *_) in CASES.items()
+    }
+    # None of them has left anything.
+    assert files_in(place) == before
+    assert files_in(place / "folder") == set()
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_error_is_one_line(outcomes, name):
+    _, code, words = CASES[name]
+    line = error_of(outcomes[name], code)
+    for word in words:
+        assert word in line
+
+
+def test_help_is_shown_where_nothing_is_said(folder, quick):
+    done = dpfit(folder, "", program=quick)
+    assert done.returncode == 2
+    assert b"Usage: dpfit" in done.stdout
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("missing", ["typer", "rich"])
+def test_without_its_extra_the_command_line_says_what_to_install(folder, missing):
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None; from dpfit.cli import main;"
+        "sys.exit(main(['show', 'model.json']))"
+    )
+    done = dpfit(folder, "", program=[sys.executable, "-c", code])
+    assert error_of(done, 1).endswith('pip install "dpfit[cli]"')
+
+
+def test_without_matplotlib_a_picture_says_what_to_install(folder, tmp_path):
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; from dpfit.cli import main;"
+        f"sys.exit(main(['show', 'model.json', '--plot', {str(tmp_path / 'm.png')!r}]))"
+    )
+    done = dpfit(folder, "", program=[sys.executable, "-c", code])
+    assert 'pip install "dpfit[plot]"' in error_of(done, 1)
+    assert files_in(tmp_path) == set()
+
+
+def test_experiments_are_run_if_they_are_there(folder):
+    done = dpfit(folder, "reproduce -- --help")
+    if importlib.util.find_spec("dpfit.experiments") is None:
+        assert 'pip install "dpfit[experiments]"' in error_of(done, 1)
+    else:
+        assert done.returncode == 0
+        assert b"--quick" in done.stdout

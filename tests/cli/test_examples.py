@@ -1,0 +1,68 @@
+"""Examples in the help, and the commands of docs/command_line.md, run and print what they say."""
+
+import doctest
+import pathlib
+import re
+
+import pyarrow.csv as pc
+import pytest
+
+from dpfit.cli import budget, demo, fit, predict, reproduce, run, schema, show
+from dpfit.demo import diamonds
+
+from . import tool
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "command_line.md"
+HELPS = {
+    "": run.EXAMPLES,
+    "fit": fit.EXAMPLES,
+    "predict": predict.EXAMPLES,
+    "show": show.EXAMPLES,
+    "budget": budget.EXAMPLES,
+    "budget add": budget.ADD_EXAMPLES,
+    "schema infer": schema.EXAMPLES,
+    "demo": demo.EXAMPLES,
+    "reproduce": reproduce.EXAMPLES,
+}
+
+
+@pytest.mark.parametrize("command", HELPS)
+def test_examples_are_shown(folder, quick, command):
+    done = tool.dpfit(folder, f"{command} --help", program=quick)
+    assert done.returncode == 0
+    lines = [line.strip() for line in done.stdout.decode().splitlines()]
+    # Each on a line of its own, in a terminal of 80 columns, to be copied.
+    assert set(HELPS[command]) <= set(lines)
+
+
+@pytest.mark.parametrize(
+    "line",
+    sorted({line for name, lines in HELPS.items() if name != "reproduce" for line in lines}),
+)
+def test_an_example_runs(in_a_shell, line):
+    done = in_a_shell(line)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout or ">" in line
+
+
+def blocks():
+    """Return pairs of commands and what they print, from all blocks of the page."""
+    text = PAGE.read_text("utf-8")
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            yield part.partition("\n")[::2]
+
+
+def test_the_page_tells_the_truth(in_a_shell, tmp_path):
+    table = diamonds()
+    (tmp_path / "model.json").unlink()
+    pc.write_csv(table, tmp_path / "data.csv")
+    pc.write_csv(table.slice(0, 100).drop_columns(["price"]), tmp_path / "new.csv")
+    found = list(blocks())
+    assert len(found) > 10
+    for line, wanted in found:
+        done = in_a_shell(line)
+        got = done.stdout + done.stderr
+        # A table is as wide as its numbers.
+        flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        assert doctest.OutputChecker().check_output(wanted, got, flags), f"$ {line}\n{got}"

@@ -1,0 +1,170 @@
+"""Every command does what it says."""
+
+import io
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+import pytest
+
+import dpfit
+from dpfit.accounting import gdp_mu
+
+from .tool import ENVIRONMENT, PROGRAM, files_in
+from .tool import dpfit as run
+
+
+def quickly(program, folder, line, input=None):
+    return run(folder, line, input, program)
+
+
+def good(done):
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stderr == b""
+    return done.stdout.decode()
+
+
+def test_fit_predict_and_show(folder, tmp_path):
+    model_file, output = tmp_path / "m.json", tmp_path / "p.parquet"
+    printed = good(run(folder, f"fit data.parquet -t price -e 1 -o {model_file}"))
+    model = dpfit.load(tmp_path / "m.json")
+    # The file has what was printed, and the printed has no exact number of rows.
+    assert printed.startswith(str(model.summary()))
+    assert "Protected is one row" in printed
+    assert files_in(tmp_path) == {"m.json"}
+
+    good(run(folder, f"predict {model_file} new.parquet -o {output}"))
+    rows = pq.read_table(folder / "new.parquet")
+    predictions = pq.read_table(output)
+    assert predictions.column_names == ["prediction"]
+    known = model.predict(rows.select([str(name) for name in model.feature_names_in_]))
+    np.testing.assert_array_equal(predictions["prediction"], known)
+
+    shown = run(folder, f"show {model_file} --plot {tmp_path}/m.png")
+    assert shown.returncode == 0
+    assert shown.stdout.decode().startswith(str(model.summary()))
+    assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
+    assert files_in(tmp_path) == {"m.json", "p.parquet", "m.png"}
+
+
+def test_every_option_of_fit_arrives(folder, quick, tmp_path):
+    printed = good(
+        quickly(
+            quick,
+            folder,
+            "fit visits.csv --target cost --mu 0.5 --additive --unit patient --max-rows 3 --jobs 1 "
+            "--neighbors replace --missing drop --memory-limit 2MB --json "
+            f"--output {tmp_path}/m.json",
+        )
+    )
+    found, model = json.loads(printed), dpfit.load(tmp_path / "m.json")
+    assert isinstance(model, dpfit.PrivateAdditiveRegression)
+    assert found["model"] == str(tmp_path / "m.json")
+    assert found["mu"] == model.privacy_.mu == 0.5
+    assert found["unit"] == model.privacy_.unit == "one unit, at most 3 rows"
+    assert found["neighbors"] == "replace"
+    assert (model.missing, model.max_rows) == ("drop", 3)
+    assert [curve["name"] for curve in found["curves"]] == ["age"]
+    assert found["statement"] == model.privacy_.statement()
+
+
+def test_a_schema_gives_levels_and_bounds(folder, quick, tmp_path):
+    schema = json.loads(good(quickly(quick, folder, "schema infer data.csv --json")))
+    assert schema["needs_levels"] == ["cut"]
+    assert "price" in schema["open"]
+    columns = schema["schema"]["columns"]
+    for column in columns:
+        if column["name"] == "cut":
+            column["levels"] = ["Ideal", "Premium"]
+        if column["name"] == "carat":
+            column.update(low=0, high=5)
+        # Of the target, which nobody has told apart yet.
+        if column["name"] == "price":
+            column.update(low=0, high=20_000)
+    (tmp_path / "s.json").write_text(json.dumps(schema["schema"]))
+    line = f"fit data.csv -t price -e 1 --schema {tmp_path}/s.json -q -o {tmp_path}/m.json"
+    assert good(quickly(quick, folder, line)) == ""
+    model = dpfit.load(tmp_path / "m.json")
+    assert model.schema["carat"] == dpfit.Numeric(0, 5)
+    assert model.schema["cut"] == dpfit.Categorical(("Ideal", "Premium"))
+    assert model.schema.target == dpfit.Numeric(0, 20_000)
+    assert "price" not in model.schema
+
+
+def test_standard_input_and_output(folder, quick):
+    data, new = (folder / "data.csv").read_bytes(), (folder / "new.csv").read_bytes()
+    model = quickly(quick, folder, "fit - -t price -e 1 --without cut -o -", data)
+    assert model.stderr == b""
+    loaded = json.loads(model.stdout)
+    assert loaded["class"] == "PrivateLinearRegression"
+    shown = quickly(quick, folder, "show - --json", model.stdout)
+    assert json.loads(shown.stdout)["intercept"] == loaded["released"]["intercept"]
+    # CSV in and out; what is not used is copied as it is.
+    kept = quickly(quick, folder, "predict model.json - --keep -o -", new)
+    rows, before = pc.read_csv(io.BytesIO(kept.stdout)), pc.read_csv(io.BytesIO(new))
+    assert rows.drop_columns(["prediction"]).equals(before)
+    # Parquet in, known by its first bytes, and out.
+    new = (folder / "new.parquet").read_bytes()
+    done = quickly(quick, folder, "predict model.json - -o -", new)
+    again = pq.read_table(io.BytesIO(done.stdout))
+    np.testing.assert_array_equal(again["prediction"], rows["prediction"])
+    # And from one to the other.
+    done = quickly(quick, folder, "predict model.json - -o - --output-format csv", new)
+    np.testing.assert_array_equal(
+        pc.read_csv(io.BytesIO(done.stdout))["prediction"], rows["prediction"]
+    )
+
+
+def test_show_writes_a_query(folder, quick):
+    query = good(quickly(quick, folder, "show model.json --sql 'new rows'"))
+    assert query.startswith("SELECT *")
+    assert query.rstrip().endswith('FROM "new rows";')
+
+
+def test_budgets_are_converted_and_added(folder, quick):
+    found = json.loads(good(quickly(quick, folder, "budget --epsilon 1 --delta 1e-6 --json")))
+    assert found == {"epsilon": 1.0, "delta": 1e-6, "mu": gdp_mu(1.0, 1e-6)}
+    back = json.loads(
+        good(quickly(quick, folder, f"budget --mu {found['mu']} --delta 1e-6 --json"))
+    )
+    assert back["epsilon"] <= 1.0
+    assert back["epsilon"] == pytest.approx(1.0)
+    added = json.loads(good(quickly(quick, folder, "budget add model1.json model2.json --json")))
+    fits = json.loads(good(quickly(quick, folder, "budget add --fit 1,1e-6,2 --json")))
+    assert added["epsilon"] == fits["epsilon"] == pytest.approx(1.4547, abs=1e-4)
+    assert [release["name"] for release in added["releases"]] == ["model1.json", "model2.json"]
+    # Without the law of the noise, epsilons add up plainly.
+    others = json.loads(good(quickly(quick, folder, "budget add --other 1,1e-7,2 --json")))
+    assert others["epsilon"] == 2.0
+    assert others["mu"] is None
+
+
+def test_the_program_says_its_version_and_starts_quickly(folder):
+    program = pathlib.Path(sys.executable).with_name("dpfit")
+    if program.exists():
+        assert good(run(folder, "--version", program=[program])) == f"dpfit {dpfit.__version__}\n"
+    code = (
+        "import sys; from dpfit.cli import main; main(['budget', '--mu', '1', '--delta', '1e-6']);"
+        "heavy = {'numpy', 'pandas', 'pyarrow', 'sklearn', 'matplotlib'} & set(sys.modules);"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    good(run(folder, "", program=[sys.executable, "-W", "error", "-c", code]))
+
+
+def test_the_shell_completes_commands(folder):
+    # What typer's scripts do when TAB is pressed.
+    words = {**ENVIRONMENT, "_DPFIT_COMPLETE": "complete_bash", "COMP_WORDS": "dpfit pre"}
+    done = subprocess.run(
+        [*PROGRAM], env={**words, "COMP_CWORD": "1"}, capture_output=True, check=False
+    )
+    assert done.stdout.split() == [b"predict"]
+
+
+def test_a_device_is_written_to_and_not_replaced(folder, quick):
+    line = "fit visits.csv -t cost -e 1 --without patient -o /dev/null --quiet"
+    assert good(quickly(quick, folder, line)) == ""
+    assert pathlib.Path("/dev/null").is_char_device()

@@ -1,0 +1,118 @@
+"""Ctrl-C, SIGTERM and closed pipes end a command, and leave nothing behind."""
+
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from .tool import ENVIRONMENT, PROGRAM, files_in
+
+PATIENCE = 60.0
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+
+
+def start(folder, line, **options):
+    # A process that was started in the background may have been told to ignore Ctrl-C.
+    return subprocess.Popen(
+        [*PROGRAM, *shlex.split(line)],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        **options,
+    )
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A small file with so many rows that a fit takes seconds."""
+    place = tmp_path_factory.mktemp("large")
+    column = pa.array([float(i % 97) for i in range(1 << 16)])
+    table = pa.table({f"x{i}": column for i in range(8)} | {"y": column})
+    with pq.ParquetWriter(place / "large.parquet", table.schema) as writer:
+        for _ in range(150):
+            writer.write_table(table)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "words"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+@pytest.mark.parametrize("delay", [0.1, 2.0])
+def test_a_fit_that_is_stopped_leaves_nothing(large, number, code, words, delay):
+    process = start(
+        large, "fit large.parquet -t y -e 1 --jobs 1 -o m.json", stdout=subprocess.DEVNULL
+    )
+    # The output is opened before anything is read, or imported.
+    wait_for(lambda: len(files_in(large)) > 1)
+    time.sleep(delay)
+    process.send_signal(number)
+    _, error = process.communicate(timeout=PATIENCE)
+    assert process.returncode == code
+    assert error.decode() == f"dpfit: {words}, and nothing was written\n"
+    assert files_in(large) == {"large.parquet"}
+
+
+def test_an_older_file_stays_if_its_successor_fails(large):
+    (large / "m.json").write_text("precious")
+    process = start(
+        large, "fit large.parquet -t y -e 1 --jobs 1 -o m.json", stdout=subprocess.DEVNULL
+    )
+    wait_for(lambda: len(files_in(large)) > 2)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert (large / "m.json").read_text() == "precious"
+    (large / "m.json").unlink()
+    assert files_in(large) == {"large.parquet"}
+
+
+def test_reading_standard_input_can_be_stopped(folder):
+    line = "fit - -t price -e 1 -o -"
+    process = start(folder, line, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    process.stdin.write(b"carat,price\n" * 10_000)
+    process.stdin.flush()
+    # The first rows are taken when the pipe, which holds less, is empty.
+    process.send_signal(signal.SIGINT)
+    process.stdin.close()
+    assert process.stderr.read() == b"dpfit: interrupted\n"
+    assert process.wait(PATIENCE) == 130
+    process.stderr.close()
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_closed_pipe_is_no_news(folder, format):
+    line = f"predict model.json - -o - --output-format {format}"
+    rows = (folder / "new.csv").read_bytes()
+    header, rest = rows.split(b"\n", 1)
+    # More than a pipe holds.
+    process = start(folder, line, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.close()
+    process.stdin.write(header + b"\n" + rest * 300)
+    process.stdin.close()
+    error = process.stderr.read()
+    assert process.wait(PATIENCE) == 141
+    assert error == b""
+    process.stderr.close()
+
+
+def test_a_pipe_closed_before_a_word_is_said(folder):
+    process = start(folder, "show model.json", stdout=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(PATIENCE) == 141
+    process.stderr.close()
