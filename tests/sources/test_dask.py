@@ -306,7 +306,8 @@ def test_partitions_that_do_not_match_are_refused():
 
 @pytest.mark.usefixtures("threads")
 def test_types_declare_levels_unless_they_are_those_of_the_rows():
-    whole = table(40).to_pandas()
+    # Of objects, as dates are in pandas, a type says nothing.
+    whole = table(40).to_pandas().drop(columns="built")
     whole["city"] = pd.Categorical.from_codes(whole.rooms % 4, CITIES)
     frame = in_parts(whole)
     # Objects may be anything: here they are dates.
