@@ -1,6 +1,7 @@
 """Dask tables: the same bits as in memory, on a real cluster, whatever becomes of its workers."""
 
 import os
+import pickle
 import signal
 import threading
 import time
@@ -22,6 +23,7 @@ from dpfit import (
     Schema,
     SourceError,
 )
+from dpfit.plain import RowMap
 from dpfit.sources import blocks, cluster
 from dpfit.sources.dask import DaskFrameSource, _unit_hashes
 
@@ -32,6 +34,7 @@ from .engine_tables import (
     MARKER_TEXT,
     SCHEMA,
     chain,
+    example,
     fitted,
     parquet_files,
     state,
@@ -319,11 +322,13 @@ def test_types_declare_levels_unless_they_are_those_of_the_rows():
     assert source.declared[source.names.index("city")] is None
 
 
+@pytest.mark.usefixtures("threads")
+def test_the_example_in_the_documentation_runs(capsys):
+    exec(example("dask"), {})
+    assert "epsilon 1" in capsys.readouterr().out
+
+
 def test_a_block_travels():
-    import pickle
-
-    from dpfit.plain import RowMap
-
     row_map = RowMap([(0.0, 1.0, [(-1.0, 1.0, 0.5)])], (0.0, 1.0), 2.0**-18, 0.5)
     part = [([np.linspace(-1, 1, 100)], np.linspace(0, 1, 100))]
     (block,) = blocks.Quantise(row_map, "error")(part)

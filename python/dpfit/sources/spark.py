@@ -115,7 +115,7 @@ class SparkSource(ClusterSource):
         # Spark looks at the types, as objects, to know what it is given.
         predictions.__annotations__ = {"frame": pd.DataFrame, "return": pd.Series}
         columns = functions.struct(*self._columns(names))
-        return functions.pandas_udf(predictions, "double")(columns)
+        return functions.pandas_udf(predictions, "double")(columns).alias("prediction")
 
 
 class _SparkParts(Parts):
