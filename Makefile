@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-slow lint bench wheel clean
 .DEFAULT_GOAL := test
 
 $(BIN)/maturin: pyproject.toml
@@ -61,5 +61,9 @@ bench: $(VENV)/built $(VENV)/tools
 	$(BIN)/python benches/python/streaming.py
 	$(BIN)/python benches/python/precision.py
 
+# A wheel for this system and every Python from 3.11 on, and the sources of one.
+wheel: $(BIN)/maturin
+	CARGO_TARGET_DIR=$(CURDIR)/target $(BIN)/maturin build --release --sdist --quiet --out dist
+
 clean:
-	rm -rf $(VENV) target
+	rm -rf $(VENV) target dist

@@ -1,4 +1,4 @@
-"""Examples and the README's code run."""
+"""Examples and the code of the README and the docs run."""
 
 import pathlib
 import re
@@ -19,8 +19,9 @@ def test_an_example_runs(script):
     assert "epsilon" in done.stdout
 
 
-def test_the_code_of_the_readme_runs():
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+@pytest.mark.parametrize("page", ["README.md", "docs/tables.md"])
+def test_the_code_of_a_page_runs(page, tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
     assert blocks
     for block in blocks:
         done = subprocess.run(
@@ -28,6 +29,7 @@ def test_the_code_of_the_readme_runs():
             capture_output=True,
             text=True,
             timeout=300,
+            cwd=tmp_path,
         )
         assert done.returncode == 0, done.stderr
         assert done.stdout

@@ -1,4 +1,4 @@
-"""Fits from Parquet files: time against reading them whole, and memory of a table that does not fit.
+"""Fits from Parquet files: time against reading them whole, and memory of a large table.
 
     streaming.py [--rows 1000000] [--memory-limit 500MB]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Mapping, Sequence
@@ -95,7 +96,8 @@ class PrivateModel(PrivateRegressor):
         """Return the table as a source of rows, the target and the unit included."""
         unit = details["unit"]
         source = named_source(X, y if isinstance(y, str) or y is None else _series(self, y), unit)
-        self._aside = [name for name in (y, unit) if isinstance(name, str)]
+        named = y if isinstance(y, str) else getattr(X, "target", None)
+        self._aside = [name for name in (named, unit) if isinstance(name, str)]
         if source is None:
             if isinstance(y, str) or isinstance(unit, str):
                 what = "target" if isinstance(y, str) else "unit"
@@ -105,7 +107,7 @@ class PrivateModel(PrivateRegressor):
             X, y = self._arrays(X, y)
             return ArraySource(X, y, unit), None
         _check_columns(self, source, reset=True)
-        if y is None and not isinstance(getattr(X, "target", None), str):
+        if y is None and not isinstance(named, str):
             raise ParameterError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
@@ -113,17 +115,14 @@ class PrivateModel(PrivateRegressor):
         return source, None
 
     def _arrays(self, X: Any, y: Any) -> tuple[Array, Array]:
-        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS" and self._levels():
+        schema = self.schema if isinstance(self.schema, Schema) else Schema()
+        if _holds_texts(X, list(schema.values())):
             # Texts are looked up among the levels later on, column by column.
             y = validate(self, X="no_validation", y=y, y_numeric=True, ensure_all_finite=False)
             validate(self, X, reset=True, skip_check_array=True)
             return X.astype(object), y
         found = validate(self, X, y, y_numeric=True, ensure_all_finite=False)
         return cast(tuple[Array, Array], found)
-
-    def _levels(self) -> bool:
-        kinds = self.schema.values() if isinstance(self.schema, Schema) else ()
-        return any(isinstance(kind, Categorical) for kind in kinds)
 
     def _fit(
         self, X: Any, y: Any, spend: Budget, publisher: Publisher, unit: Any = None
@@ -142,20 +141,21 @@ class PrivateModel(PrivateRegressor):
             None if unit is None else self._rows_per_unit(),
             rows_read(show=self.verbose, name=type(self).__name__),
         )
-        fitted = fit_table(
-            source.table(kinds, reading),
-            kinds,
-            schema.target,
-            publisher,
-            spend.mu,
-            additive=self._additive,
-            knots=self._knots(kinds),
-            rows_are_public=self._rows_are_public(missing, unit),
-            rows_per_unit=self._rows_per_unit(),
-            n_jobs=self.n_jobs,
-            show=self.verbose,
-            name=type(self).__name__,
-        )
+        with contextlib.closing(source):
+            fitted = fit_table(
+                source.table(kinds, reading),
+                kinds,
+                schema.target,
+                publisher,
+                spend.mu,
+                additive=self._additive,
+                knots=self._knots(kinds),
+                rows_are_public=self._rows_are_public(missing, unit),
+                rows_per_unit=self._rows_per_unit(),
+                n_jobs=self.n_jobs,
+                show=self.verbose,
+                name=type(self).__name__,
+            )
         self._kinds = kinds
         self.n_rows_ = fitted.rows
         self.n_rounds_ = fitted.rounds
@@ -205,12 +205,11 @@ class PrivateModel(PrivateRegressor):
         names = getattr(self, "feature_names_in_", None)
         source = named_source(X, names=None if names is None else list(names), without=self._aside)
         if source is None:
-            rows = X
-            if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS"):
-                rows = self._rows(X)
-            else:
+            if _holds_texts(X, self._kinds):
                 validate(self, X, reset=False, skip_check_array=True)
-            source = ArraySource(rows, None)
+                source = ArraySource(X.astype(object), None)
+            else:
+                source = ArraySource(self._rows(X), None)
         else:
             _check_columns(self, source, reset=False)
         return source.predict(self._kinds, self._predict_columns)
@@ -351,6 +350,12 @@ class PrivateModel(PrivateRegressor):
 def _threads_of_libraries() -> ThreadpoolController:
     """Return what sets the number of threads of libraries; finding them takes milliseconds."""
     return ThreadpoolController()
+
+
+def _holds_texts(X: Any, kinds: Sequence[Kind]) -> bool:
+    """Return whether X is an array of objects or texts, some of them levels."""
+    levels = any(isinstance(kind, Categorical) for kind in kinds)
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS" and levels
 
 
 def _check_columns(estimator: PrivateModel, source: Source, *, reset: bool) -> None:

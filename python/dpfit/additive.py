@@ -188,7 +188,8 @@ class PrivateAdditiveRegression(PrivateModel):
         x, height : arrays
             The curve is straight between these points and flat beyond; heights are in the units
             of y, and zero at the feature's median. Of a categorical column x is the list of its
-            levels, whose heights add up to zero; a level that is not listed has the height zero.
+            levels, whose heights add up to zero or, if there are rows with a level that is not
+            listed, are relative to those; such a level has the height zero.
         """
         place = self._place(feature)
         x, height = self._curves[place]

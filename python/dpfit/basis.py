@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpfit.marginal import Marginal
+from dpfit.plain import LevelColumn, RampColumn
 from dpfit.schema import Binary, Categorical, Kind, Numeric
 
 __all__ = ["Basis", "Ramp", "Term", "additive_ramps", "level_ramps", "linear_ramps"]
@@ -27,8 +28,6 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Cuts: TypeAlias = Sequence[tuple[float, float]]
 # A column, and one of its levels if it has them: what one coefficient of a linear model is for.
 Term: TypeAlias = tuple[int, int | None]
-RampColumn: TypeAlias = tuple[float, float, list[tuple[float, float, float]]]
-LevelColumn: TypeAlias = tuple[int, float]
 
 # The range of a column: what is beyond 1 % and 99 % is cut, the noise rarely shows it.
 _OUTER = 0.01
@@ -198,12 +197,18 @@ class Basis:
         What all ramps are multiplied by.
     intercept : float
         The share of the squared norm that the constant has.
+    free : set of int
+        Columns whose effects of levels need not add up to zero.
+    unseen : set of int
+        Features of levels that are too rare to have an effect.
     """
 
     ramps: tuple[Ramp, ...]
     columns: int
     gain: float
     intercept: float
+    free: frozenset[int] = frozenset()
+    unseen: frozenset[int] = frozenset()
 
     @classmethod
     def fit_to_norm(

@@ -15,7 +15,9 @@ from dpfit._progress import rounds
 from dpfit.accounting import Purse, per_round
 from dpfit.basis import Basis, Ramp, additive_ramps, level_ramps, linear_ramps
 from dpfit.boosting import Averaged, Boosting
+from dpfit.levels import seen_levels
 from dpfit.marginal import Marginal
+from dpfit.plain import RowMap
 from dpfit.plan import SHARES, Plan
 from dpfit.ranges import all_curves, choose_tails, straight_lines
 from dpfit.release import Publisher
@@ -126,13 +128,7 @@ def fit_table(
         basis = Basis.fit_to_norm(
             ramps, kinds, marginals, intercept=plan.intercept, room=plan.room(additive=additive)
         )
-    row_map = _native.RowMap(
-        basis.row_map_columns(),
-        target=(centre, scale),
-        unit=_UNIT,
-        norm="weight",
-        intercept=basis.intercept,
-    )
+    row_map = RowMap(basis.row_map_columns(), (centre, scale), _UNIT, basis.intercept)
     stored, gram = table.store(row_map)
     model = _Model(basis, centre, scale, stored, publisher, plan, n_jobs, show, name)
     if mean_only:
@@ -215,6 +211,7 @@ class _Model:
         mu_threshold, mu_residuals = purse.take(SHARES.residuals), purse.take(SHARES.residuals)
         noisy_gram, sigma = self.publisher.gram(gram, purse.rest(SHARES.gram), 1.0)
         self.mu_round = per_round(purse.rest(), plan.rounds)
+        self.basis = seen_levels(self.basis, noisy_gram, sigma)
         lines = straight_lines(self.basis)
         if additive:
             directions = all_curves(self.basis)

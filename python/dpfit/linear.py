@@ -57,8 +57,9 @@ class PrivateLinearRegression(PrivateModel):
     ----------
     coef_ : array of shape (n_terms,)
         Slopes, in the units of X and y: one for each column of numbers and one for each level of a
-        categorical column, which add up to zero. Without such columns there are as many terms as
-        features.
+        categorical column. The latter add up to zero or, if there are rows with a level that is
+        not listed, are relative to those; a level too rare to be seen has zero, and no range.
+        Without such columns there are as many terms as features.
     coef_names_ : list of str
         What each of them is for: a column's name, or ``column=level``.
     intercept_ : float
@@ -144,6 +145,9 @@ class PrivateLinearRegression(PrivateModel):
         for term in basis.terms:
             place = places[term]
             used = [i for i in basis.of_term(term) if np.abs(mean.directions[i]).max() > 0.0]
+            if not used:
+                # A level that is too rare to be seen.
+                continue
             first = used[0]
             slope = fitted.scale * basis.gain * basis.ramps[first].slope
             coefficients[place] = slope * mean.theta[first]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from dpfit.basis import Basis
+from dpfit.levels import level_directions
 
 __all__ = ["Tails", "all_curves", "choose_tails", "straight_lines"]
 
@@ -25,11 +26,7 @@ _SWEEPS = 3
 
 
 def straight_lines(basis: Basis, tails: Tails | None = None) -> Floats:
-    """Return the directions of a linear model: lines, contrasts of levels, and the constant.
-
-    The effects of the levels of a column add up to zero: a row has one of them, so that another
-    sum could not be told from another constant. A level that is not listed, with no effect, is an
-    average one then.
+    """Return the directions of a linear model: lines, effects of levels, and the constant.
 
     Parameters
     ----------
@@ -40,8 +37,8 @@ def straight_lines(basis: Basis, tails: Tails | None = None) -> Floats:
 
     Returns
     -------
-    array of shape (features, lines + contrasts + 1)
-        Orthonormal columns: lines in the order of `basis.lines`, then contrasts, then the constant.
+    array
+        Orthonormal columns: lines in the order of `basis.lines`, then levels, then the constant.
     """
     lines = [
         basis.straight((tails or {}).get(line) or basis.of_column(line)) for line in basis.lines
@@ -50,22 +47,16 @@ def straight_lines(basis: Basis, tails: Tails | None = None) -> Floats:
 
 
 def all_curves(basis: Basis) -> Floats:
-    """Return the directions of an additive model: ramps, contrasts of levels, and the constant."""
+    """Return the directions of an additive model: ramps, effects of levels, and the constant."""
     each = np.eye(basis.features)
-    return _with_levels(basis, [each[i] for line in basis.lines for i in basis.of_column(line)])
+    lines = [each[i] for line in basis.lines for i in basis.of_column(line)]
+    return _with_levels(basis, lines)
 
 
 def _with_levels(basis: Basis, lines: list[Floats]) -> Floats:
     constant = np.zeros(basis.features)
     constant[-1] = 1.0
-    contrasts: list[Floats] = []
-    for column in basis.level_columns:
-        features = basis.of_column(column)
-        part = np.zeros((max(len(features) - 1, 1), basis.features))
-        # One level alone is told from those that are not listed.
-        part[:, features] = scipy.linalg.helmert(len(features)) if len(features) > 1 else 1.0
-        contrasts += list(part)
-    return np.column_stack([*lines, *contrasts, constant])
+    return np.column_stack([*lines, *level_directions(basis), constant])
 
 
 def choose_tails(basis: Basis, gram: Floats, moments: Floats, noise: float, ridge: float) -> Tails:

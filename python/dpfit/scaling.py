@@ -22,13 +22,14 @@ import numpy.typing as npt
 from dpfit import _native
 from dpfit.accounting import Purse
 from dpfit.marginal import Marginal, on_simplex
+from dpfit.plain import Bins, EqualBins, PowerBins
 from dpfit.plan import Shares
 from dpfit.release import Publisher
 
 __all__ = ["release_marginals"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Counter: TypeAlias = Callable[[list[_native.Bins | None]], _native.Histogram]
+Counter: TypeAlias = Callable[[list[Bins | None]], _native.Histogram]
 
 # Powers of two from 1e-15 to 1e15; larger and smaller numbers count as these.
 _LEAST, _MOST = -50, 49
@@ -105,7 +106,7 @@ def release_marginals(
     """
     if not any(wanted):
         return [None] * len(wanted)
-    powers = _native.Bins.powers(_LEAST, _MOST)
+    powers = PowerBins(_LEAST, _MOST)
     spend = _take(purse, wanted, (shares.feature_powers, shares.target_powers))
     counts, sigmas = _release(count, publisher, [powers if w else None for w in wanted], spend)
     ranges = [None if c is None else _decide(c, s) for c, s in zip(counts, sigmas, strict=True)]
@@ -126,7 +127,9 @@ def release_marginals(
         for r, sigma in zip(ranges, sigmas, strict=True):
             if r is not None:
                 r.bins = int(np.clip(_BINS_PER_SIGMA * rows / sigma, _FEWEST_BINS, _MOST_BINS))
-        bins = [None if r is None else _native.Bins.equal(r.low, r.high, r.bins) for r in ranges]
+        bins: list[Bins | None] = [
+            None if r is None else EqualBins(r.low, r.high, r.bins) for r in ranges
+        ]
         counts, _ = _release(count, publisher, bins, spend)
         for i, (r, c) in enumerate(zip(ranges, counts, strict=True)):
             if r is not None and c is not None:
@@ -164,7 +167,7 @@ def _take(purse: Purse, wanted: Sequence[bool], part: tuple[float, float]) -> tu
 def _release(
     count: Counter,
     publisher: Publisher,
-    bins: list[_native.Bins | None],
+    bins: list[Bins | None],
     spend: tuple[float, float],
 ) -> tuple[list[Floats | None], list[float]]:
     return publisher.histograms(count(bins), [0 if b is None else len(b) for b in bins], spend)

@@ -45,7 +45,7 @@ class Numeric:
             return
         try:
             low, high = float(self.low), float(self.high)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ParameterError("the bounds of Numeric must be numbers") from None
         width = high - low
         if not (math.isfinite(width) and 1e-90 < width < 1e90 and max(-low, high) < 1e90):
@@ -244,6 +244,8 @@ class Schema(Mapping[Key, Kind]):
             raise ParameterError(
                 f"not JSON: line {error.lineno}, column {error.colno}: {error.msg}"
             ) from None
+        except (TypeError, ValueError, RecursionError):
+            raise ParameterError("not the JSON text of a schema") from None
         if not isinstance(plain, dict) or "dpfit_schema" not in plain:
             raise ParameterError('a schema is a JSON object with "dpfit_schema": 1')
         if plain["dpfit_schema"] != _VERSION:

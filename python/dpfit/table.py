@@ -11,8 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from dpfit import _native
+from dpfit.plain import Bins, EqualBins, RowMap
 
-__all__ = ["Array", "Batch", "BatchTable", "Missing", "Stored", "Table"]
+__all__ = [
+    "Array",
+    "Batch",
+    "BatchTable",
+    "Missing",
+    "Stored",
+    "Table",
+    "any_bins",
+    "bytes_of_row",
+]
 
 Array: TypeAlias = npt.NDArray[Any]
 Missing: TypeAlias = Literal["error", "drop"]
@@ -45,11 +55,21 @@ class Table(Protocol):
     def rows(self) -> int:
         """Return the number of rows that count."""
 
-    def histogram(self, bins: list[_native.Bins | None]) -> _native.Histogram:
+    def histogram(self, bins: list[Bins | None]) -> _native.Histogram:
         """Count the rows in bins, the target's last."""
 
-    def store(self, row_map: _native.RowMap) -> tuple[Stored, _native.Gram]:
+    def store(self, row_map: RowMap) -> tuple[Stored, _native.Gram]:
         """Quantise the rows; return them and X'X. Afterwards nothing else is asked of the table."""
+
+
+def any_bins(columns: int) -> list[Bins | None]:
+    """Return bins that count every row once: three, of the target."""
+    return [*([None] * columns), EqualBins(0.0, 1.0, 1)]
+
+
+def bytes_of_row(features: int) -> int:
+    """Return what a row takes in the core's store."""
+    return _FEATURE_BYTES * features + _TARGET_BYTES
 
 
 class BatchTable:
@@ -89,33 +109,30 @@ class BatchTable:
     def rows(self) -> int:
         """Return the number of rows that count."""
         if self._rows is None:
-            if self._missing == "error":
-                self._rows = sum(len(y) for _, y in self._batches())
-            else:
-                # Counted anywhere, in three bins of the target.
-                bins = [None] * self.columns + [_native.Bins.equal(0.0, 1.0, 1)]
-                self._rows = sum(self.histogram(bins).insecure_exact())
+            # Every value is looked at: what is not finite is an error before anything is released.
+            self._rows = sum(self.histogram(any_bins(self.columns)).insecure_exact())
         return self._rows
 
-    def histogram(self, bins: list[_native.Bins | None]) -> _native.Histogram:
+    def histogram(self, bins: list[Bins | None]) -> _native.Histogram:
         """Count the rows in bins, the target's last."""
-        histogram = _native.Histogram(bins)
+        histogram = _native.Histogram([None if b is None else b.native() for b in bins])
         for x, y in self._batches():
             histogram.extend(x, y, missing=self._missing, n_jobs=self._n_jobs)
         return histogram
 
-    def store(self, row_map: _native.RowMap) -> tuple[Stored, _native.Gram]:
+    def store(self, row_map: RowMap) -> tuple[Stored, _native.Gram]:
         """Quantise the rows; return them and X'X."""
-        rows = _native.Rows(row_map, directory=self._directory(row_map))
-        gram = _native.Gram(row_map)
+        native = row_map.native()
+        rows = _native.Rows(native, directory=self._directory(native.features))
+        gram = _native.Gram(native)
         with contextlib.ExitStack() as after:
             after.callback(self._done)
             for x, y in self._batches():
                 rows.extend(x, y, gram, missing=self._missing, n_jobs=self._n_jobs)
         return rows, gram
 
-    def _directory(self, row_map: _native.RowMap) -> str | None:
+    def _directory(self, features: int) -> str | None:
         if self._memory_limit is None:
             return None
-        size = self.rows() * (_FEATURE_BYTES * row_map.features + _TARGET_BYTES)
+        size = self.rows() * bytes_of_row(features)
         return tempfile.gettempdir() if size > self._memory_limit else None

@@ -50,7 +50,8 @@ class Map:
 
     @property
     def features(self):
-        return sum(len(ramps) for _, _, ramps in self.columns) + (self.intercept is not None)
+        counts = (c[0] if len(c) == 2 else len(c[2]) for c in self.columns)
+        return sum(counts) + (self.intercept is not None)
 
     def rows(self, x, y):
         """Return the integers of every row and its target, for finite rows."""
@@ -86,8 +87,15 @@ class Map:
         return np.rint(units).astype(np.int64)
 
 
-def column_features(x, centre, scale, ramps):
-    """Return gain·(clamp(z, low, high) − clamp(0, low, high)) for every ramp, from its foot on."""
+def column_features(x, *column):
+    """Return gain·(clamp(z, low, high) − clamp(0, low, high)) for every ramp, from its foot on.
+
+    Of a column of levels, return the height where x is the number of the level.
+    """
+    if len(column) == 2:
+        count, height = column
+        return [np.where(x == level, height, 0.0) for level in range(count)]
+    centre, scale, ramps = column
     features = []
     for low, high, gain in ramps:
         foot = min(max(0.0, low), high)

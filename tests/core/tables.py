@@ -154,11 +154,17 @@ def ramps(draw):
     return low, high, draw(st.just(1.0) | numbers(1e-2, 10.0))
 
 
+levels = st.tuples(st.integers(1, 5), st.just(1.0) | numbers(1e-2, 10.0))
+"""How many levels, and the height of their features."""
+
+
 @st.composite
 def maps(draw, width):
     """Draw maps of `width` columns, sometimes with nothing to do."""
     columns = [
-        (
+        draw(levels)
+        if draw(st.integers(0, 3)) == 3
+        else (
             draw(st.sampled_from([0.0, 0.1, -7.5, 1e9])),
             draw(st.just(1.0) | numbers(1e-3, 1e3)),
             tuple(draw(st.lists(ramps(), max_size=3))) if j else (draw(ramps()),),

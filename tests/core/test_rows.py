@@ -91,9 +91,13 @@ def test_powers_of_two_in_a_column_change_no_bit(table, power):
     x = np.clip(table.x.astype(np.float64), -1e100, 1e100)
     x[np.abs(x) < 1e-100] = 0.0
     factor = 2.0**power
-    columns = tuple((factor * centre, factor * scale, r) for centre, scale, r in table.map.columns)
+    # Levels have no units.
+    columns = tuple(
+        c if len(c) == 2 else (factor * c[0], factor * c[1], c[2]) for c in table.map.columns
+    )
+    factors = [1.0 if len(c) == 2 else factor for c in columns]
     other = replace(table.map, columns=columns)
-    found, _ = stored_rows(fill(other, factor * x, table.y), other.features)
+    found, _ = stored_rows(fill(other, factors * x, table.y), other.features)
     expected, _ = stored_rows(fill(table.map, x, table.y), other.features)
     assert np.array_equal(found, expected)
 

@@ -21,7 +21,7 @@ from dpfit import (
 )
 from dpfit.exceptions import DpfitError
 from dpfit.release import Publisher
-from dpfit.schema import Binary, Numeric, Schema
+from dpfit.schema import Binary, Categorical, Numeric, Schema
 
 from .transcript import fitted, replayed
 
@@ -36,6 +36,7 @@ ESTIMATORS = [
     BoostedMean(n_rounds=4),
 ]
 PUBLIC = Schema({0: Numeric(-2, 2), 1: Binary()}, target=Numeric(-9, 9))
+LEVELS = Schema({0: Categorical([0, 1, -7]), 1: Categorical([1])})
 # At this budget a table of 50 rows has slopes; by default it has a mean only.
 MODELS = [
     cls(**options)
@@ -45,6 +46,7 @@ MODELS = [
         {"mu": 5.0, "missing": "drop"},
         {"mu": 1000.0},
         {"mu": 5.0, "schema": PUBLIC},
+        {"mu": 5.0, "schema": LEVELS},
     )
 ]
 
@@ -75,7 +77,7 @@ def test_a_model_depends_on_its_table_only_through_releases(estimator, relation)
             assert pickle.dumps(estimator) == model
 
 
-@pytest.mark.parametrize("estimator", MODELS[1::4], ids=str)
+@pytest.mark.parametrize("estimator", MODELS[1::5], ids=str)
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 def test_how_many_rows_were_dropped_does_not_show(estimator, relation):
     """Replacing a row may make it one that is dropped, so what is left is not public."""
@@ -156,7 +158,7 @@ def test_no_finite_table_raises_or_warns(estimator, X, y):
 
 @pytest.mark.parametrize(
     "estimator",
-    [*ESTIMATORS[::3], BoostedMean(n_rounds=4), *MODELS[::4], TukeyEM(n_models=3)],
+    [*ESTIMATORS[::3], BoostedMean(n_rounds=4), *MODELS[::5], TukeyEM(n_models=3)],
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_no_finite_target_raises_or_warns(estimator):
@@ -183,7 +185,7 @@ MISSHAPEN = {
 @pytest.mark.parametrize("kind", MISSHAPEN)
 @pytest.mark.parametrize(
     "estimator",
-    [BoostedAdaSSP(), AdaSSP(), DPGradientDescent(), TukeyEM(), BoostedMean(), *MODELS[::4]],
+    [BoostedAdaSSP(), AdaSSP(), DPGradientDescent(), TukeyEM(), BoostedMean(), *MODELS[::5]],
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_messages_hold_no_value_of_the_table(estimator, kind):

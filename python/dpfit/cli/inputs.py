@@ -124,7 +124,7 @@ class _Without:
 
         return pa.schema(field for field in self._reader.schema() if field.name not in self._names)
 
-    def read(self, names: Sequence[str], kinds: Sequence[Kind]) -> Iterator[pa.RecordBatch]:
+    def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
         return self._reader.read(names, kinds)
 
 

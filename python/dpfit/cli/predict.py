@@ -142,8 +142,7 @@ def _predicted(
 
 def _kinds(model: PrivateModel, features: list[str], names: list[str], format: Format) -> list[Any]:
     """Return how columns are to be read."""
-    from dpfit.schema import Numeric
-    from dpfit.sources.scan import TEXT
+    from dpfit.schema import Categorical
 
     if len(features) != len(model._kinds):
         raise failure(
@@ -152,8 +151,8 @@ def _kinds(model: PrivateModel, features: list[str], names: list[str], format: F
         )
     found: dict[str, Kind] = dict(zip(features, model._kinds, strict=True))
     # In CSV a number may be written in many ways, and a code may begin with a zero: what is not
-    # used is copied as text.
-    other: Kind = TEXT if format is Format.CSV else Numeric()
+    # used is copied as text. The level says no more than that, no value is looked up.
+    other: Kind | None = Categorical(("\0",)) if format is Format.CSV else None
     return [found.get(name, other) for name in names]
 
 

@@ -22,7 +22,14 @@ from dpfit.schema import Categorical, Kind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["UNKNOWN", "encode_array", "encode_arrow", "text_problem"]
+__all__ = [
+    "UNKNOWN",
+    "encode_array",
+    "encode_arrow",
+    "several_types_problem",
+    "text_problem",
+    "type_name",
+]
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -39,15 +46,29 @@ def text_problem(name: str) -> str:
     )
 
 
-def encode_array(values: Array, kind: Kind, name: str) -> Array:
+def _target_problem(name: str) -> str:
+    return f"the target {name!r} holds text, and must be numbers or dates"
+
+
+def several_types_problem(name: str) -> str:
+    """Return what to say of a column that has no type that can be read."""
+    return f"column {name!r} must hold values of one type: numbers, texts or dates"
+
+
+def type_name(kind: pa.DataType) -> str:
+    """Return a type without what is in it: of objects, names in it may be read from values."""
+    return str(kind).partition("<")[0]
+
+
+def encode_array(values: Array, kind: Kind | None, name: str) -> Array:
     """Return an array of NumPy as numbers.
 
     Parameters
     ----------
     values : array of shape (n,)
         Booleans, numbers, dates, text or objects.
-    kind : Kind
-        What the column is.
+    kind : Kind or None
+        What the column is; None for the target.
     name : str
         For messages.
     """
@@ -58,15 +79,15 @@ def encode_array(values: Array, kind: Kind, name: str) -> Array:
     return _numbered(values, kind, name) if isinstance(kind, Categorical) else values
 
 
-def encode_arrow(values: pa.Array | pa.ChunkedArray, kind: Kind, name: str) -> Array:
+def encode_arrow(values: pa.Array | pa.ChunkedArray, kind: Kind | None, name: str) -> Array:
     """Return a column of Arrow as numbers.
 
     Parameters
     ----------
     values : Array or ChunkedArray
         The column.
-    kind : Kind
-        What it is.
+    kind : Kind or None
+        What it is; None for the target.
     name : str
         For messages.
 
@@ -77,12 +98,19 @@ def encode_arrow(values: pa.Array | pa.ChunkedArray, kind: Kind, name: str) -> A
     import pyarrow as pa
 
     if isinstance(values, pa.ChunkedArray):
+        if values.num_chunks > 1 and pa.types.is_dictionary(values.type):
+            # Every chunk has texts of its own: joined, they may be more than its numbers can tell.
+            return np.concatenate([encode_arrow(chunk, kind, name) for chunk in values.chunks])
         values = values.combine_chunks()
     if isinstance(values, pa.ChunkedArray):
         # Of a type whose chunks cannot be joined, or none at all.
         values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.nulls(0, values.type)
     if isinstance(kind, Categorical) and kind.is_text:
         return _named(values, kind, name)
+    if _is_text(values.type):
+        raise ParameterError(_target_problem(name) if kind is None else text_problem(name))
+    if pa.types.is_dictionary(values.type):
+        return encode_arrow(values.dictionary_decode(), kind, name)
     numbers = _numbers(values, name)
     return _numbered(numbers, kind, name) if isinstance(kind, Categorical) else numbers
 
@@ -92,8 +120,6 @@ def _numbers(values: pa.Array, name: str) -> Array:
     import pyarrow.compute as pc
 
     kind = values.type
-    if pa.types.is_dictionary(kind):
-        return _numbers(values.dictionary_decode(), name)
     if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         numbers: Array = values.to_numpy(zero_copy_only=False)
         if numbers.dtype.kind == "O":
@@ -101,15 +127,15 @@ def _numbers(values: pa.Array, name: str) -> Array:
             numbers = pc.cast(values, pa.int8()).to_numpy(zero_copy_only=False)
         return numbers.astype(np.float64) if numbers.dtype == np.float16 else numbers
     if pa.types.is_decimal(kind):
-        exact: Array = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
-        return exact
+        # By way of text, because Arrow's own way is often the double beside the nearest.
+        written = pc.cast(values, pa.string())
+        nearest: Array = pc.cast(written, pa.float64()).to_numpy(zero_copy_only=False)
+        return nearest
     if pa.types.is_null(kind):
         return np.full(len(values), np.nan)
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
         return _days(values)
-    if _is_text(kind):
-        raise ParameterError(text_problem(name))
-    raise ParameterError(f"column {name!r} holds {kind}, which is no number")
+    raise ParameterError(f"column {name!r} holds {type_name(kind)}, which is no number")
 
 
 def _days(values: pa.Array) -> Array:
@@ -139,7 +165,7 @@ def _named(values: pa.Array, kind: Categorical, name: str) -> Array:
     if pa.types.is_dictionary(values.type):
         # Few texts are looked up; the rows have their numbers.
         known = _named(values.dictionary, kind, name)
-        places = values.indices
+        places = pc.cast(values.indices, pa.int64())
         table = np.append(known, known.dtype.type(UNKNOWN))
         rows = pc.fill_null(places, len(known)).to_numpy(zero_copy_only=False)
         return _missing(table[rows], places)
@@ -147,7 +173,8 @@ def _named(values: pa.Array, kind: Categorical, name: str) -> Array:
         return np.full(len(values), np.nan)
     if not _is_text(values.type):
         raise ParameterError(
-            f"column {name!r} holds {values.type}, but the levels in its schema are texts"
+            f"column {name!r} holds {type_name(values.type)}, but the levels in its schema are "
+            "texts"
         )
     found = pc.index_in(pc.cast(values, pa.large_string()), value_set=_level_set(kind.levels))
     codes = pc.fill_null(found, UNKNOWN).to_numpy(zero_copy_only=False).astype(_code(kind))
@@ -199,7 +226,6 @@ def _to_arrow(values: Array, name: str) -> pa.Array:
     """Return an array of objects or dates, whose values have to be of one type."""
     import pyarrow as pa
 
-    problem = f"column {name!r} must hold values of one type: numbers, texts or dates"
     if values.dtype.kind in "fiu":
         values = values.astype(values.dtype.newbyteorder("="))
     elif values.dtype.kind == "U":
@@ -209,4 +235,4 @@ def _to_arrow(values: Array, name: str) -> pa.Array:
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass
     # Raised out here, so that the first error, which shows values, is not attached.
-    raise ParameterError(problem)
+    raise ParameterError(several_types_problem(name))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from dpfit.exceptions import ParameterError, SourceError
-from dpfit.schema import Categorical, Kind
+from dpfit.schema import Categorical, Kind, Level
 from dpfit.sources.frames import as_frame
 from dpfit.sources.opened import File, files_at, label, readable
 from dpfit.sources.scan import Scan, same_columns
@@ -113,8 +113,8 @@ def scan_csv(
     Columns are numbers, unless their first megabytes are dates or the schema lists levels. An
     empty value, NA, NaN and null are missing, if the schema does not list them as a level.
     """
-    if not isinstance(delimiter, str) or len(delimiter) != 1:
-        raise ParameterError("delimiter must be one character")
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii():
+        raise ParameterError("delimiter must be one character, of ASCII")
     return Scan(_CsvFiles(files_at(path, ".csv"), delimiter), target, memory_limit)
 
 
@@ -175,7 +175,7 @@ class _ParquetFiles:
     def schema(self) -> pa.Schema:
         return self._open(self._paths[0]).schema_arrow
 
-    def read(self, names: Sequence[str], kinds: Sequence[Kind]) -> Iterator[pa.RecordBatch]:
+    def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
         first = self.schema()
         # All of them before any row is read: what is wrong with the last file is known at once.
         for path in self._paths[1:]:
@@ -210,38 +210,38 @@ class _CsvFiles:
         return self._schema(self._paths[0])
 
     def _schema(self, path: File) -> pa.Schema:
-        import pyarrow as pa
+        with self._open(path, [], []) as reader:
+            found: pa.Schema = reader.schema
+        return found
 
-        with self._open(path, [], _CSV_MISSING) as reader:
-            found = reader.schema
-        # A column of zeros, or of nothing, may go on with any number.
-        types = [
-            pa.float64() if pa.types.is_integer(kind) or pa.types.is_null(kind) else kind
-            for kind in found.types
-        ]
-        return pa.schema(list(zip(found.names, types, strict=True)))
-
-    def read(self, names: Sequence[str], kinds: Sequence[Kind]) -> Iterator[pa.RecordBatch]:
+    def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
         schemas = [self._schema(path) for path in self._paths]
         for path, schema in zip(self._paths, schemas, strict=True):
             same_columns(schemas[0], schema, None, label(path))
-        levels = {level for kind in kinds if isinstance(kind, Categorical) for level in kind.levels}
-        missing = [word for word in _CSV_MISSING if word not in levels]
+        # Arrow has one list of such words for all columns.
+        listed = any(word in _levels(kind) for kind in kinds for word in _CSV_MISSING)
         for path, schema in zip(self._paths, schemas, strict=True):
             types = [_csv_type(schema.field(n), kind) for n, kind in zip(names, kinds, strict=True)]
-            with self._open(path, list(zip(names, types, strict=True)), missing) as reader:
-                yield from _each(iter(reader), _wrong_value(path, schema.names))
+            fields = list(zip(names, types, strict=True))
+            with self._open(path, fields, schema.names, texts_are_missing=not listed) as reader:
+                for batch in _each(iter(reader), _wrong_value(path, schema.names)):
+                    yield _without_missing(batch, kinds) if listed else batch
 
     def _open(
-        self, path: File, fields: list[tuple[str, pa.DataType]], missing: Sequence[str]
+        self,
+        path: File,
+        fields: list[tuple[str, pa.DataType]],
+        columns: Sequence[str],
+        *,
+        texts_are_missing: bool = True,
     ) -> Any:
         import pyarrow.csv as csv
 
         convert = csv.ConvertOptions(
             column_types=dict(fields),
             include_columns=[name for name, _ in fields],
-            null_values=list(missing),
-            strings_can_be_null=True,
+            null_values=list(_CSV_MISSING),
+            strings_can_be_null=texts_are_missing,
         )
         return _attempt(
             lambda: csv.open_csv(
@@ -250,7 +250,7 @@ class _CsvFiles:
                 parse_options=csv.ParseOptions(delimiter=self._delimiter),
                 convert_options=convert,
             ),
-            _wrong_value(path, [name for name, _ in fields]),
+            _wrong_value(path, columns),
         )
 
 
@@ -272,35 +272,64 @@ def _wrong_value(path: File, names: Sequence[str]) -> Callable[[str], str]:
     return message
 
 
-def _csv_type(field: pa.Field, kind: Kind) -> pa.DataType:
+def _csv_type(field: pa.Field, kind: Kind | None) -> pa.DataType:
     import pyarrow as pa
 
     if isinstance(kind, Categorical) and kind.is_text:
         return pa.large_string()
+    if kind is not None and (pa.types.is_integer(field.type) or pa.types.is_null(field.type)):
+        # A column of zeros, or of nothing, may go on with any number.
+        return pa.float64()
     return field.type
+
+
+def _levels(kind: Kind | None) -> tuple[Level, ...]:
+    return kind.levels if isinstance(kind, Categorical) else ()
+
+
+def _without_missing(batch: pa.RecordBatch, kinds: Sequence[Kind | None]) -> pa.RecordBatch:
+    """Return a batch in which texts are missing that say so and are no level of their column."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for column, kind in zip(batch.columns, kinds, strict=True):
+        words = [word for word in _CSV_MISSING if word not in _levels(kind)]
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            is_missing = pc.is_in(column, value_set=pa.array(words, column.type))
+            column = pc.if_else(is_missing, pa.scalar(None, column.type), column)
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 class _Factory:
     def __init__(self, factory: Callable[[], Iterable[Any]]) -> None:
         self._factory = factory
+        # Held on to, so that no other can be in its place.
+        self._begun: Iterator[Any] | None = None
 
     def __repr__(self) -> str:
         return "batches"
 
     def schema(self) -> pa.Schema:
-        for batch in self._factory():
-            return _as_table(batch).schema
+        for batch in self._batches():
+            self._first: pa.Schema = _as_table(batch).schema
+            return self._first
         raise SourceError("there is not a single batch")
 
-    def read(self, names: Sequence[str], kinds: Sequence[Kind]) -> Iterator[pa.RecordBatch]:
-        first = None
-        for batch in self._factory():
+    def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches():
             table = _as_table(batch)
-            if first is None:
-                first = table.schema
-            else:
-                same_columns(first, table.schema, None, "a batch")
+            same_columns(self._first, table.schema, None, "a batch")
             yield from _parts(table, names)
+
+    def _batches(self) -> Iterator[Any]:
+        batches = iter(self._factory())
+        if batches is self._begun:
+            # Batches that were read before would not be read again.
+            raise SourceError("the factory must begin anew: it returned the same iterator twice")
+        self._begun = batches
+        yield from batches
 
 
 class StreamReader:
@@ -319,7 +348,7 @@ class StreamReader:
         """Return names and types of all columns."""
         return self._reader.schema
 
-    def read(self, names: Sequence[str], kinds: Sequence[Kind]) -> Iterator[pa.RecordBatch]:
+    def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
         """Read the stream to its end."""
         for batch in _each(iter(self._reader), self._message):
             yield from _parts(pa_table(batch), names)
@@ -343,6 +372,7 @@ def pa_table(batch: pa.RecordBatch) -> pa.Table:
 
 
 def _as_table(batch: Any) -> pa.Table:
+    import narwhals as nw
     import pyarrow as pa
 
     if isinstance(batch, pa.RecordBatch):
@@ -351,7 +381,8 @@ def _as_table(batch: Any) -> pa.Table:
     if frame is None and not hasattr(batch, "__arrow_c_stream__"):
         raise SourceError("a batch must be a frame: pandas, polars or Arrow")
     try:
-        return pa.table(batch) if frame is None else frame.to_arrow()
-    except (pa.ArrowException, TypeError, OverflowError):
+        # The index of pandas is no column.
+        return pa.table(batch) if frame is None else nw.maybe_reset_index(frame).to_arrow()
+    except Exception:  # of any library, for types that it does not have
         pass
-    raise SourceError("a column of a batch holds values of several types")
+    raise SourceError("a column of a batch must hold values of one type: numbers, texts or dates")

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpfit.exceptions import ParameterError, SourceError
 from dpfit.schema import Binary, Categorical, Kind, Numeric
-from dpfit.sources.columns import encode_array, encode_arrow
+from dpfit.sources.columns import encode_array, encode_arrow, several_types_problem
 from dpfit.sources.source import Floats, LocalSource, Read, rows_in_batch
 from dpfit.table import Array
 from dpfit.units import owners
@@ -17,7 +17,7 @@ from dpfit.units import owners
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["FrameSource", "as_frame", "encode_series"]
+__all__ = ["FrameSource", "as_frame", "encode_series", "feature_places", "unit_values"]
 
 
 def as_frame(table: Any) -> nw.DataFrame[Any] | None:
@@ -25,18 +25,26 @@ def as_frame(table: Any) -> nw.DataFrame[Any] | None:
     import narwhals as nw
     import narwhals.exceptions
 
-    if not getattr(getattr(table, "columns", None), "is_unique", True):
-        # Of pandas, which narwhals would refuse with a message of its own.
-        raise SourceError("two columns of the table have the same name")
+    if table is None:
+        return None
     try:
         found = nw.from_native(table, pass_through=True)
-    except narwhals.exceptions.NarwhalsError:
+    except (narwhals.exceptions.NarwhalsError, ValueError):
         found = None
     if found is None:
         raise SourceError("two columns of the table have the same name")
     if isinstance(found, nw.LazyFrame):
-        found = found.collect()
+        found = _collected(found)
     return found if isinstance(found, nw.DataFrame) else None
+
+
+def _collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    try:
+        return frame.collect()
+    except Exception:  # of any library, and of its functions
+        pass
+    # Raised out here, so that the first error, which may show values, is not attached.
+    raise SourceError("the lazy frame cannot be computed; its own collect() says why")
 
 
 class FrameSource(LocalSource):
@@ -54,24 +62,15 @@ class FrameSource(LocalSource):
 
     def __init__(self, frame: nw.DataFrame[Any], target: Any = None, unit: Any = None) -> None:
         names = list(frame.columns)
-        if len(set(names)) < len(names):
-            raise SourceError("two columns of the table have the same name")
         self._frame, self._rows = frame, len(frame)
         self._target, self._unit = target, unit
-        aside = [taken(name, names, what) for name, what in ((target, "target"), (unit, "unit"))]
-        if target is not None and aside[0] is not None and aside[0] == aside[1]:
-            raise ParameterError("the target cannot be the unit")
-        self._places = [place for place in range(len(names)) if place not in aside]
-        if not self._places:
-            raise ParameterError(
-                "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
-            )
-        if aside[0] is not None:
-            self._target = frame[:, aside[0]]
+        self._places = feature_places(names, target, unit)
+        if isinstance(target, str):
+            self._target = frame[:, names.index(target)]
         elif target is not None and len(target) != self._rows:
             raise ParameterError("X and y must have the same number of rows")
-        if aside[1] is not None:
-            self._unit = frame[:, aside[1]]
+        if isinstance(unit, str):
+            self._unit = frame[:, names.index(unit)]
         elif unit is not None:
             self._unit = owners(unit, self._rows)
         self._series = [frame[:, place] for place in self._places]
@@ -96,7 +95,7 @@ class FrameSource(LocalSource):
         if self._target is None:
             return np.zeros(stop - start)
         part = self._target[start:stop]
-        return encode_series(part, Numeric(), part.name) if isinstance(part, nw.Series) else part
+        return encode_series(part, None, part.name) if isinstance(part, nw.Series) else part
 
     def _owners(self, start: int, stop: int) -> Any:
         import narwhals as nw
@@ -106,7 +105,7 @@ class FrameSource(LocalSource):
         part = self._unit[start:stop]
         if not isinstance(part, nw.Series):
             return part
-        return part.to_numpy() if part.dtype.is_integer() else part.to_list()
+        return unit_values(part)
 
     def wrap(self, predictions: Floats) -> Any:
         """Return a series of the frame's own library."""
@@ -129,35 +128,77 @@ def taken(name: Any, names: Sequence[Any], what: str) -> int | None:
     return list(names).index(name)
 
 
-def encode_series(series: nw.Series[Any], kind: Kind, name: str) -> Array:
+def feature_places(names: Sequence[Any], target: Any, unit: Any) -> list[int]:
+    """Return the places of the columns that are neither target nor unit, which may be names."""
+    if len(set(names)) < len(names):
+        raise SourceError("two columns of the table have the same name")
+    aside = [taken(name, names, what) for name, what in ((target, "target"), (unit, "unit"))]
+    if aside[0] is not None and aside[0] == aside[1]:
+        raise ParameterError("the target cannot be the unit")
+    places = [place for place in range(len(names)) if place not in aside]
+    if not places:
+        raise ParameterError(
+            "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
+        )
+    return places
+
+
+def unit_values(series: nw.Series[Any]) -> Any:
+    """Return whose row it is, as :func:`dpfit.units.owners` takes it."""
+    return series.to_numpy() if series.dtype.is_integer() else series.to_list()
+
+
+def encode_series(series: nw.Series[Any], kind: Kind | None, name: str) -> Array:
     """Return a column as numbers that the core reads; a view if it holds such."""
+    values = _column(series, name)
+    if isinstance(values, np.ndarray):
+        return encode_array(values, kind, name)
+    return encode_arrow(values, kind, name)
+
+
+def _column(series: nw.Series[Any], name: str) -> Any:
+    """Return a column as an array of NumPy if it is one of numbers or objects, else of Arrow."""
     import narwhals as nw
 
     dtype = series.dtype
-    if dtype.is_integer() or dtype.is_float() or dtype in (nw.Boolean, nw.Object):
-        values = series.to_numpy()
-        if values.dtype.kind in "iufb" or dtype == nw.Object:
-            return encode_array(values, kind, name)
-    return encode_arrow(series.to_arrow(), kind, name)
+    try:
+        if dtype.is_integer() or dtype.is_float() or dtype in (nw.Boolean, nw.Object, nw.Unknown):
+            values = series.to_numpy()
+            if values.dtype.kind in "iufb" or dtype == nw.Object:
+                return values
+        return series.to_arrow()
+    except Exception:  # of any library, for types that it does not have
+        pass
+    # Raised out here, so that the first error, which may show values, is not attached.
+    raise ParameterError(several_types_problem(name))
 
 
 def _declared(series: nw.Series[Any]) -> Kind | None:
     import narwhals as nw
 
+    native = getattr(series.to_native(), "dtype", None)
+    if series.implementation.is_pandas_like() and native == np.dtype(object):
+        # narwhals would look at values.
+        return None
     dtype = series.dtype
     if dtype == nw.Boolean:
         return Binary()
-    if isinstance(dtype, nw.Enum):
-        return Categorical(tuple(dtype.categories))
-    if dtype == nw.Categorical:
-        levels = getattr(getattr(series.to_native(), "dtype", None), "categories", None)
-        # polars' and Arrow's have no levels of their own: they are those of the rows.
-        if levels is None or not series.implementation.is_pandas_like():
-            return None
-        values = levels.tolist()
-        if all(isinstance(value, str) for value in values) or all(
-            isinstance(value, int) for value in values
-        ):
-            return Categorical(tuple(values)) if values else None
+    if isinstance(dtype, nw.Enum | nw.Categorical):
+        # Those of polars and Arrow without a list of levels have the levels of their rows.
+        levels = list(getattr(native, "categories", ()))
+        if series.implementation.is_polars() and not isinstance(dtype, nw.Enum):
+            levels = []
+        if all(isinstance(level, str | int) for level in levels):
+            return _levels(levels, series.name)
         return Numeric()
     return None if dtype == nw.String else Numeric()
+
+
+def _levels(levels: list[Any], name: str) -> Categorical | None:
+    if not levels:
+        return None
+    try:
+        return Categorical(tuple(levels))
+    except ParameterError as error:
+        problem = str(error)
+    raise ParameterError(f"column {name!r}: {problem}")

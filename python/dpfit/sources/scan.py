@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dpfit.exceptions import ParameterError, SourceError
-from dpfit.schema import Binary, Categorical, Kind, Numeric
-from dpfit.sources.columns import encode_arrow
+from dpfit.schema import Binary, Kind, Numeric
+from dpfit.sources.columns import encode_arrow, type_name
 from dpfit.sources.frames import taken
 from dpfit.sources.source import LocalSource, Read
 from dpfit.sources.spool import Spool
@@ -18,13 +18,11 @@ from dpfit.sources.spool import Spool
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TEXT", "Reader", "Scan", "ScanSource", "arrow_kind", "same_columns"]
+__all__ = ["Reader", "Scan", "ScanSource", "arrow_kind", "same_columns"]
 
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b\s*", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _LEAST_LIMIT = 1_000_000
-# Says that a column is text; no value is looked up among the levels.
-TEXT = Categorical(("\0",))
 
 
 class Reader(Protocol):
@@ -33,8 +31,8 @@ class Reader(Protocol):
     def schema(self) -> pa.Schema:
         """Return names and types of all columns, from as little reading as possible."""
 
-    def read(self, names: Sequence[str], kinds: Sequence[Kind]) -> Iterator[pa.RecordBatch]:
-        """Read these columns, from the first row on.
+    def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
+        """Read these columns, from the first row on; the kind of the unit is None.
 
         Privacy
         -------
@@ -59,7 +57,7 @@ def size_in_bytes(size: int | str) -> int:
     """Return "500MB" or a number as bytes."""
     found = _SIZE.fullmatch(size) if isinstance(size, str) else None
     if found is not None:
-        size = int(float(found[1]) * 1000 ** _POWERS[found[2].lower()])
+        size = int(float(found[1]) * (1024 if found[3] else 1000) ** _POWERS[found[2].lower()])
     if not isinstance(size, int) or isinstance(size, bool) or size < _LEAST_LIMIT:
         raise ParameterError('memory_limit must be at least one megabyte, for example "500MB"')
     return size
@@ -131,22 +129,21 @@ class ScanSource(LocalSource):
         """Read all rows from where they are."""
         assert self.names is not None
         places = dict(zip(self.names, kinds, strict=True))
-        names = list(self.names)
-        for name in (self._target, self._unit):
-            if name is not None:
-                names.append(name)
-        # Whose row it is may be a number or not; CSV does not say, so there it is read as text.
-        aside = [places.get(name, TEXT if name == self._unit else Numeric()) for name in names]
-        for batch in self._scan.reader.read(names, aside):
+        columns: dict[str, Kind | None] = {**places}
+        if self._target is not None:
+            columns[self._target] = Numeric()
+        if self._unit is not None:
+            columns[self._unit] = None
+        for batch in self._scan.reader.read(list(columns), list(columns.values())):
             if not len(batch):
                 continue
-            columns = [
+            features = [
                 encode_arrow(batch.column(name), kind, name) for name, kind in places.items()
             ]
             target = np.zeros(len(batch))
             if self._target is not None:
-                target = encode_arrow(batch.column(self._target), Numeric(), self._target)
-            yield Read(columns, target, self._owners(batch))
+                target = encode_arrow(batch.column(self._target), None, self._target)
+            yield Read(features, target, self._owners(batch))
 
     def _owners(self, batch: pa.RecordBatch) -> Any:
         import pyarrow as pa
@@ -212,10 +209,11 @@ def _sort(kind: pa.DataType) -> str:
         return _sort(kind.value_type)
     if pa.types.is_null(kind):
         return "nothing"
-    if pa.types.is_boolean(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
-        return "numbers"
-    if pa.types.is_floating(kind):
+    if pa.types.is_boolean(kind):
+        # A feature of its own kind.
+        return "booleans"
+    if pa.types.is_decimal(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return "numbers"
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return "text"
-    return "dates" if pa.types.is_temporal(kind) else str(kind)
+    return "dates" if pa.types.is_temporal(kind) else type_name(kind)

@@ -15,7 +15,16 @@ from dpfit.schema import Kind
 from dpfit.table import Array, Batch, BatchTable, Missing, Table
 from dpfit.units import Units
 
-__all__ = ["LocalSource", "Predictor", "Read", "Reading", "Source", "rows_in_batch"]
+__all__ = [
+    "LocalSource",
+    "Predictor",
+    "Read",
+    "Reading",
+    "Source",
+    "check_rows",
+    "rows_in_batch",
+    "tell_nothing",
+]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 # From the columns of some rows to their predictions.
@@ -76,6 +85,9 @@ class Source(abc.ABC):
     def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
         """Return the rows for a fit."""
 
+    def close(self) -> None:  # noqa: B027 - most keep nothing
+        """Let go of what was kept for reading again."""
+
     @abc.abstractmethod
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
         """Return predictions of all rows, in what fits the kind of the table."""
@@ -96,23 +108,33 @@ class LocalSource(Source):
     def read(self, kinds: Sequence[Kind]) -> Iterator[Read]:
         """Read all rows from the first on."""
 
-    def close(self) -> None:
-        """Let go of what was kept for reading again."""
+    def batches(
+        self,
+        kinds: Sequence[Kind],
+        max_rows: int | None,
+        progress: Callable[[int], None],
+    ) -> Callable[[], Iterator[Batch]]:
+        """Return what gives the rows that count, from the first on, whenever it is called.
 
-    def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
-        """Return the rows for a fit."""
-        units = None if reading.max_rows is None else Units(reading.max_rows)
+        Parameters
+        ----------
+        kinds : sequence of Kind
+            What the columns are.
+        max_rows : int or None
+            How many rows of one unit are kept, if rows have units.
+        progress : callable
+            Told of the number of rows read so far.
+        """
+        units = None if max_rows is None else Units(max_rows)
         if units is not None:
             for batch in self.read(kinds):
                 units.add(batch.unit, batch.columns, batch.target)
             units.decide()
 
-        progress = reading.progress
-
-        def batches() -> Iterator[Batch]:
+        def chosen() -> Iterator[Batch]:
             nonlocal progress
             # Of the first pass, in which tables that do not lie in memory are read.
-            tell, progress = progress, _tell_nothing
+            tell, progress = progress, tell_nothing
             start = 0
             for batch in self.read(kinds):
                 stop = start + len(batch.target)
@@ -122,13 +144,22 @@ class LocalSource(Source):
                 else:
                     yield units.kept(start, batch.columns, batch.target)
                 start = stop
-            if not start:
-                raise ParameterError(
-                    "Found array with 0 sample(s) while a minimum of 1 is required."
-                )
+
+        return chosen
+
+    def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
+        """Return the rows for a fit."""
+        batches = self.batches(kinds, reading.max_rows, reading.progress)
+
+        def some() -> Iterator[Batch]:
+            rows = 0
+            for batch in batches():
+                rows += len(batch[1])
+                yield batch
+            check_rows(rows)
 
         return BatchTable(
-            batches,
+            some,
             self.columns,
             missing=reading.missing,
             n_jobs=reading.n_jobs,
@@ -151,7 +182,13 @@ class LocalSource(Source):
         return predictions
 
 
-def _tell_nothing(rows: int) -> None:
+def check_rows(rows: int) -> None:
+    """Refuse a table without rows. A unit keeps some of its rows, so that there is none then."""
+    if not rows:
+        raise ParameterError("Found array with 0 sample(s) while a minimum of 1 is required.")
+
+
+def tell_nothing(rows: int) -> None:
     """Take no notice of the rows read."""
 
 

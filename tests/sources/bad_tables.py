@@ -1,0 +1,217 @@
+"""Tables in memory that cannot be used, or only just: what must be said of each."""
+
+import datetime
+import decimal
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+from dpfit import (
+    Binary,
+    Categorical,
+    NotFiniteError,
+    Numeric,
+    ParameterError,
+    Schema,
+    SourceError,
+)
+
+ROWS = 60
+# Hidden in the data; in no message.
+NUMBER, TEXT = 987654321.25, "SECRET-LEVEL"
+A = np.append(np.random.default_rng(0).normal(size=ROWS - 1), NUMBER)
+Y = 2.0 * A + 1.0
+LISTED = Schema({"b": Categorical(["u", "v"])})
+FINE = None
+STRUCT = pa.struct([("q", pa.int64())])
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is fitted (made of a folder), the error, and a part of its message; or neither."""
+
+    make: object
+    error: type | None = None
+    message: str = ""
+    schema: Schema | None = None
+    options: dict = field(default_factory=dict)
+    predictions: int | None = None
+
+
+def frame(b, **others):
+    """Return a frame of pandas with a column b, among others."""
+    return pd.DataFrame({"a": A, "b": b, **others, "price": Y}), "price"
+
+
+def arrow(b, **others):
+    return pa.table({"a": A, "b": b, **others, "price": Y}), "price"
+
+
+def polars(b, dtype=None):
+    return pl.DataFrame({"a": A, "b": pl.Series(b, dtype=dtype, strict=False), "price": Y}), "price"
+
+
+def with_one(value, others, dtype=None):
+    """Return a column of others with one value in the middle."""
+    return pd.Series([others] * (ROWS // 2) + [value] + [others] * (ROWS // 2 - 1), dtype=dtype)
+
+
+def of(table):
+    return lambda _: table
+
+
+WHOLE = pa.table({"a": A, "price": Y})
+TEXTS = [TEXT, "v"] * (ROWS // 2)
+KNOWN = ["u", "v"] * (ROWS // 2)
+DAY = datetime.date(2020, 1, 2)
+NO_ROWS = (ParameterError, "0 sample")
+ONE_TYPE = (ParameterError, "column 'b' must hold values of one type")
+NO_NUMBER = (ParameterError, "which is no number")
+SAY_LEVELS = (ParameterError, "list its levels, schema=Schema({'b': Categorical([...])})")
+NOT_FINITE = (NotFiniteError, "NaN or infinite")
+
+CASES = {
+    # Values that are missing, or are no numbers.
+    "NaN": Case(of(frame(with_one(np.nan, 1.5))), *NOT_FINITE),
+    "an infinity": Case(of(frame(with_one(-np.inf, 1.5))), *NOT_FINITE),
+    "NaN in the target": Case(
+        of((WHOLE.to_pandas()[["a"]], np.append(Y[1:], np.nan))), *NOT_FINITE
+    ),
+    "None among objects": Case(of(frame(with_one(None, 1.5, object))), *NOT_FINITE),
+    "null of Arrow": Case(of(arrow([None, 1] * (ROWS // 2))), *NOT_FINITE),
+    "null in a reader": Case(
+        lambda _: (arrow([None, True] * (ROWS // 2))[0].to_reader(), "price"),
+        *NOT_FINITE,
+    ),
+    "a missing level": Case(of(frame([*KNOWN[1:], None])), *NOT_FINITE, schema=LISTED),
+    "a missing level, dropped": Case(
+        of(frame([*KNOWN[1:], None])), FINE, schema=LISTED, options={"missing": "drop"}
+    ),
+    "a column of nothing": Case(of(arrow(pa.nulls(ROWS))), *NOT_FINITE),
+    "a column of nothing, dropped": Case(of(arrow(pa.nulls(ROWS))), options={"missing": "drop"}),
+    "levels of which none is there": Case(of(arrow(pa.nulls(ROWS))), *NOT_FINITE, LISTED),
+    "objects": Case(of(frame([object()] * ROWS)), *ONE_TYPE),
+    "text among numbers": Case(of(frame(with_one(TEXT, NUMBER, object))), *ONE_TYPE),
+    "a number among texts": Case(of(frame(with_one(NUMBER, TEXT, object))), *ONE_TYPE),
+    "a number far behind texts": Case(
+        of((pd.DataFrame({"b": pd.Series([TEXT] * 500 + [NUMBER], dtype=object)}), np.zeros(501))),
+        *ONE_TYPE,
+    ),
+    "yes among numbers": Case(of(frame(with_one(True, int(NUMBER), object))), *ONE_TYPE),
+    "dictionaries": Case(of(frame([{TEXT: 1}] * ROWS)), *NO_NUMBER),
+    "an array of dictionaries": Case(
+        of((np.array([[{TEXT: 1}]] * ROWS), Y)), TypeError, "float() argument"
+    ),
+    "an array of text": Case(
+        of((np.array([[1.5], [TEXT]], dtype=object), [1, 2])), ParameterError, "got text"
+    ),
+    "lists": Case(of(polars([[1, 2]] * ROWS)), *NO_NUMBER),
+    "structs": Case(of(arrow(pa.array([{"q": 1}] * ROWS, STRUCT))), *NO_NUMBER),
+    "bytes": Case(of(arrow([TEXT.encode()] * ROWS)), *NO_NUMBER),
+    "intervals": Case(of(frame(pd.cut(A, [-9.0, 0.0, NUMBER]))), *NO_NUMBER),
+    "complex numbers": Case(of(frame(A * 1j)), *ONE_TYPE),
+    "complex arrays": Case(of((np.ones((9, 2)) * NUMBER * 1j, Y[:9])), ParameterError, "Complex"),
+    "whole numbers of 128 bits": Case(of(polars([2**100] * ROWS, pl.Int128)), *ONE_TYPE),
+    "huge numbers among objects": Case(of(frame([2**70] * ROWS)), *ONE_TYPE),
+    "huge numbers in an array": Case(of((np.array([[2**70], [3]], dtype=object), [1.0, 2.0]))),
+    "numbers of 64 bits": Case(of(arrow(pa.array([2**64 - 1, 3] * (ROWS // 2), pa.uint64())))),
+    "decimals": Case(of(arrow([decimal.Decimal("1.50"), decimal.Decimal(2)] * (ROWS // 2)))),
+    "yes and no": Case(of(arrow([True, False] * (ROWS // 2)))),
+    "dates with a time zone": Case(
+        of(frame(pd.date_range("2020-01-01", periods=ROWS, tz="Europe/Berlin")))
+    ),
+    "durations": Case(of(polars([datetime.timedelta(hours=3)] * ROWS))),
+    "times of day": Case(of(polars([datetime.time(3, 4)] * ROWS))),
+    "objects that are dates": Case(of(frame([DAY] * ROWS))),
+    "months": Case(of(frame(pd.period_range("2020-01", periods=ROWS, freq="M"))), *NO_NUMBER),
+    "sparse": Case(of(frame(pd.arrays.SparseArray(A)))),
+    # Levels.
+    "text": Case(of(frame(TEXTS)), *SAY_LEVELS),
+    "text of polars": Case(of(polars(TEXTS)), *SAY_LEVELS),
+    "text in an array": Case(
+        of((np.array([["u", TEXT]] * 9, dtype=object), Y[:9])),
+        ParameterError,
+        "column 'x1' holds text",
+        schema=Schema({0: Categorical(["u"])}),
+    ),
+    "a category of polars": Case(of(polars(TEXTS, pl.Categorical)), *SAY_LEVELS),
+    "a dictionary of Arrow": Case(of(arrow(pa.array(TEXTS).dictionary_encode())), *SAY_LEVELS),
+    "text that is said to be yes or no": Case(of(frame(TEXTS)), *SAY_LEVELS, Schema({1: Binary()})),
+    "unseen levels": Case(of(frame(TEXTS)), schema=LISTED),
+    "numbers for levels that are texts": Case(
+        of(frame(A)), ParameterError, "its levels are texts", schema=LISTED
+    ),
+    "dates for levels that are texts": Case(
+        of(arrow([DAY] * ROWS)), ParameterError, "levels in its schema are texts", schema=LISTED
+    ),
+    "text for levels that are numbers": Case(
+        of(frame(TEXTS)), ParameterError, "'b' holds text", schema=Schema({1: Categorical([1])})
+    ),
+    "a category of too many": Case(
+        of(frame(pd.Categorical(TEXTS, [*map(str, range(5000)), TEXT, "v"]))),
+        ParameterError,
+        "column 'b': Categorical needs from 1 to 4000 levels",
+    ),
+    "a category of numbers and texts": Case(
+        of(frame(pd.Categorical([1, TEXT] * (ROWS // 2)))), ParameterError, "column 'b': levels"
+    ),
+    # Shapes and names.
+    "no rows": Case(of((WHOLE.slice(0, 0), "price")), *NO_ROWS),
+    "no rows in a reader": Case(lambda _: (WHOLE.slice(0, 0).to_reader(), "price"), *NO_ROWS),
+    "one row": Case(of((WHOLE.slice(0, 1), "price")), predictions=1),
+    "no column but the target": Case(
+        of((WHOLE.select(["price"]), "price")), ParameterError, "0 feature(s)"
+    ),
+    "no column but the target, in a reader": Case(
+        lambda _: (WHOLE.select(["price"]).to_reader(), "price"), ParameterError, "no column but"
+    ),
+    "one column": Case(of((WHOLE, "price"))),
+    "two columns of one name": Case(
+        of((pd.DataFrame(np.c_[A, A], columns=["a", "a"]), Y)), SourceError, "the same name"
+    ),
+    "two columns of one name, in Arrow": Case(
+        of((pa.table([A, A], names=["a", "a"]), Y)), SourceError, "the same name"
+    ),
+    "names that are no texts": Case(of((pd.DataFrame(np.c_[A, A]), Y))),
+    "a series": Case(of((pd.Series(A), Y)), ParameterError, ""),
+    "nothing": Case(of((None, Y)), ParameterError, "Expected 2D array"),
+    "a target of another length": Case(
+        of((WHOLE.select(["a"]), Y[:7])), ParameterError, "same number of rows"
+    ),
+    "a target that is not there": Case(
+        of((WHOLE, "prize")), ParameterError, "no column 'prize' to be the target"
+    ),
+    "a name for the target of an array": Case(
+        of((np.c_[A, A], "price")), ParameterError, "no column 'price' to be the target"
+    ),
+    "no target": Case(of((WHOLE, None)), ValueError, "requires y to be passed"),
+    "a target of text": Case(
+        of((WHOLE.append_column("t", pa.array(TEXTS)), "t")), ParameterError, "the target 't' holds"
+    ),
+    "a target of levels": Case(
+        of((pd.DataFrame({"a": A, "t": pd.Categorical(TEXTS)}), "t")),
+        ParameterError,
+        "the target 't' holds text",
+    ),
+    "a target that is the unit": Case(
+        of((WHOLE, "price", "price")),
+        ParameterError,
+        "cannot be the unit",
+        options={"max_rows": 2},
+    ),
+    "a unit with fractions": Case(
+        of((*arrow(A), "b")), ParameterError, "unit must be whole numbers", options={"max_rows": 2}
+    ),
+    "a unit that is missing": Case(
+        lambda _: (arrow([None, *TEXTS[1:]])[0].to_reader(), "price", "b"),
+        ParameterError,
+        "never missing",
+        options={"max_rows": 2},
+    ),
+    "bounds that are beyond all values": Case(
+        of((WHOLE, "price")), schema=Schema({"a": Numeric(1e8, 2e8)})
+    ),
+}

@@ -1,0 +1,100 @@
+"""One table for all engines, in parts, and what must be the same whoever fitted it."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpfit import (
+    Categorical,
+    InsecureSeedWarning,
+    PrivateAdditiveRegression,
+    PrivateLinearRegression,
+    Schema,
+)
+
+CLASSES = [PrivateLinearRegression, PrivateAdditiveRegression]
+CITIES = ["Bonn", "Graz", "Köln", "Zug"]
+SCHEMA = Schema({"city": Categorical(CITIES), "rooms": Categorical([1, 2, 3, 4])})
+# A value that no message may show.
+MARKER = 424242.5
+MARKER_TEXT = "the-secret-of-row-17"
+
+
+def table(rows, seed=0):
+    """Return numbers, a flag, dates, levels that are texts and levels that are numbers."""
+    rng = np.random.default_rng(seed)
+    area = rng.lognormal(4.0, 0.5, rows)
+    days = rng.integers(0, 9000, rows)
+    city, rooms = rng.integers(0, 5, rows), rng.integers(1, 6, rows)
+    lift = rng.random(rows) < 0.3
+    price = 3.0 * area + 40.0 * lift + 15.0 * (city == 1) - 10.0 * (rooms == 2) + days / 300.0
+    first = np.datetime64("1995-01-01")
+    seconds = rng.integers(0, 10**8, rows)
+    return pa.table(
+        {
+            "area": area,
+            "floor": rng.integers(-1, 12, rows).astype(np.int16),
+            "lift": lift,
+            "built": first + days,
+            "sold": pa.array(first.astype("M8[us]") + seconds * np.timedelta64(1, "s")).cast(
+                pa.timestamp("us", "UTC")
+            ),
+            # The last of each is not listed.
+            "city": pa.array([*CITIES, "Ulm"]).take(pa.array(city)),
+            "rooms": rooms.astype(np.int32),
+            "price": price + rng.normal(0.0, 20.0, rows),
+        }
+    )
+
+
+def parquet_files(folder, whole, parts):
+    """Write a table as files of equal size; return their paths."""
+    step = -(-len(whole) // parts)
+    paths = [str(folder / f"{part:02d}.parquet") for part in range(parts)]
+    for part, path in enumerate(paths):
+        pq.write_table(whole.slice(part * step, step), path)
+    return paths
+
+
+def fitted(cls, X, y="price", *, unit=None, seed=0, **options):
+    """Fit with noise that can be repeated."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InsecureSeedWarning)
+        model = cls(random_state=seed, **{"schema": SCHEMA, "n_jobs": 1, **options})
+        return model.fit(X, y, unit=unit)
+
+
+def state(model):
+    """Return everything that a fit has set, as bytes that are the same for equal values."""
+    found = {key: value for key, value in sorted(vars(model).items()) if "_" in (key[0], key[-1])}
+    # Twice, so that it does not matter which strings were the same object.
+    return pickle.dumps(pickle.loads(pickle.dumps(found)))
+
+
+def chain(error):
+    """Return the texts of an error and of all that are attached to it."""
+    texts = []
+    while error is not None:
+        texts += [repr(error), str(error), *getattr(error, "__notes__", ())]
+        assert error.__cause__ is None
+        error = error.__context__
+    return " ".join(texts)
+
+
+def with_units(whole, units, seed=1):
+    """Add whose row it is; some have many rows and some few."""
+    who = np.random.default_rng(seed).geometric(3.0 / units, len(whole))
+    return whole.append_column("who", pa.array(who))
+
+
+def with_holes(whole, seed=2):
+    """Take some values away."""
+    frame = whole.to_pandas()
+    rng = np.random.default_rng(seed)
+    for name in ("area", "price", "sold", "city"):
+        frame.loc[rng.random(len(frame)) < 0.02, name] = pd.NaT if name == "sold" else None
+    return pa.Table.from_pandas(frame, schema=whole.schema, preserve_index=False)

@@ -1,0 +1,144 @@
+"""Whatever is wrong with a table: the error it must give, or the result; and nothing of it left.
+
+After an error the model is as it was before, nothing was released, no file is left, and neither the
+error nor one that led to it holds a value of the table.
+"""
+
+import gc
+
+import numpy as np
+import pytest
+
+from dpfit import PrivateAdditiveRegression, PrivateLinearRegression
+from dpfit.release import Publisher
+
+from . import bad_files, bad_tables
+from .bad_tables import NUMBER, TEXT, Y
+
+CASES = {**bad_tables.CASES, **bad_files.CASES}
+CLASSES = [PrivateLinearRegression, PrivateAdditiveRegression]
+RELEASES = ["count", "histograms", "gram", "smallest_eigenvalue", "gradient", "energy"]
+HIDDEN = [str(int(NUMBER)), str(int(Y[-1])), TEXT]
+
+
+@pytest.fixture
+def released(monkeypatch):
+    """Return a list to which the name of every release is added."""
+    found = []
+
+    def spied(name):
+        method = getattr(Publisher, name)
+
+        def release(self, *arguments):
+            found.append(name)
+            return method(self, *arguments)
+
+        return release
+
+    for name in RELEASES:
+        monkeypatch.setattr(Publisher, name, spied(name))
+    return found
+
+
+def all_errors(error):
+    """Return an error and all that led to it."""
+    found, waiting = [], [error]
+    while waiting:
+        if (error := waiting.pop()) is not None and error not in found:
+            found.append(error)
+            waiting += [error.__cause__, error.__context__]
+    return found
+
+
+def check_says_nothing(error):
+    for part in all_errors(error):
+        shown = " ".join([str(part), repr(part), repr(part.args), *getattr(part, "__notes__", [])])
+        assert not [hidden for hidden in HIDDEN if hidden in shown], shown
+
+
+def fit(case, model, folder):
+    X, y, *unit = case.make(folder)
+    return X, model.fit(X, y, unit=unit[0] if unit else None)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input(name, tmp_path, monkeypatch, released):
+    case, cls = CASES[name], CLASSES[len(name) % 2]
+    folder, temporary = tmp_path / "data", tmp_path / "temporary"
+    folder.mkdir()
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    model = cls(epsilon=1.0, schema=case.schema, **case.options)
+    if case.error is None:
+        X, _ = fit(case, model, folder)
+        assert {"count", "gradient"} <= set(released)
+        assert np.isfinite([model.intercept_, model.n_rows_]).all()
+        predictions = np.asarray(model.predict(X), dtype=np.float64)
+        assert len(predictions) == (case.predictions or len(predictions))
+        assert np.isfinite(predictions).all() or case.options.get("missing") == "drop"
+    else:
+        with pytest.raises(case.error) as caught:
+            fit(case, model, folder)
+        assert case.message in str(caught.value)
+        check_says_nothing(caught.value)
+        assert vars(model) == model.get_params()
+        assert released == []
+        del caught
+    gc.collect()
+    assert not list(temporary.iterdir())
+
+
+def test_there_are_many_cases():
+    assert len(CASES) == len(bad_tables.CASES) + len(bad_files.CASES) >= 100
+    assert sum(case.error is not None for case in CASES.values()) >= 60
+
+
+def test_what_is_hidden_would_be_found():
+    try:
+        try:
+            raise KeyError(TEXT)
+        except KeyError:
+            raise ValueError("a table is wrong") from None
+    except ValueError as error:
+        found = error
+    with pytest.raises(AssertionError, match=TEXT):
+        check_says_nothing(found)
+
+
+@pytest.mark.parametrize("name", ["NaN", "Parquet that ends early", "CSV with text"])
+def test_a_model_that_was_fitted_is_still_what_it_was(name, tmp_path):
+    case = CASES[name]
+    model = PrivateLinearRegression(epsilon=1.0).fit(np.c_[Y, Y], Y)
+    before = dict(vars(model))
+    with pytest.raises(case.error):
+        fit(case, model, tmp_path)
+    assert vars(model) == before
+
+
+BAD_ROWS = {
+    "NaN": ("NaN", "NaN or infinity"),
+    "an infinity": ("an infinity", "NaN or infinity"),
+    "text": ("text", "list its levels"),
+    "text among numbers": ("text among numbers", "of one type"),
+    "a number among texts": ("a number among texts", "of one type"),
+    "dictionaries": ("dictionaries", "which is no number"),
+    "intervals": ("intervals", "which is no number"),
+    "a lazy frame that fails": ("a lazy frame that fails", "cannot be computed"),
+    "a stream that fails": ("a stream that fails", "cannot be read to its end"),
+    "CSV with a row too long": ("CSV with a row too long", "more or fewer values"),
+    "Parquet with a damaged page": ("Parquet with a damaged page", "cannot be read as Parquet"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_bad_rows_to_predict_for(name, tmp_path):
+    """An error is as silent when a model predicts."""
+    key, message = BAD_ROWS[name]
+    X, *_ = CASES[key].make(tmp_path)
+    train, target = bad_tables.frame(Y)
+    if name.startswith(("Parquet", "a stream")):
+        train = train.drop(columns="b")
+    model = PrivateLinearRegression(epsilon=1.0).fit(train, target)
+    with pytest.raises(ValueError, match=message) as caught:
+        model.predict(X)
+    check_says_nothing(caught.value)

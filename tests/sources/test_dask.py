@@ -1,0 +1,333 @@
+"""Dask tables: the same bits as in memory, on a real cluster, whatever becomes of its workers."""
+
+import os
+import signal
+import threading
+import time
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from dask.distributed import Client, LocalCluster
+
+from dpfit import (
+    Categorical,
+    NotFiniteError,
+    ParameterError,
+    PrivateLinearRegression,
+    Schema,
+    SourceError,
+)
+from dpfit.sources import blocks, cluster
+from dpfit.sources.dask import DaskFrameSource, _unit_hashes
+
+from .engine_tables import (
+    CITIES,
+    CLASSES,
+    MARKER,
+    MARKER_TEXT,
+    SCHEMA,
+    chain,
+    fitted,
+    parquet_files,
+    state,
+    table,
+    with_holes,
+    with_units,
+)
+
+every = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """Return a table in memory, and the same in eight partitions."""
+    whole = table(200_000)
+    files = parquet_files(tmp_path_factory.mktemp("large"), whole, 8)
+    # Types of Arrow, because Dask would make text of objects that are dates.
+    meta = pd.read_parquet(files[0], dtype_backend="pyarrow")[:0]
+    frame = dd.from_map(pd.read_parquet, files, dtype_backend="pyarrow", meta=meta)
+    assert frame.npartitions == 8
+    return whole.to_pandas(), frame
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Return a client of two worker processes, one thread each."""
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as workers,
+        Client(workers) as found,
+    ):
+        yield found
+
+
+@pytest.fixture
+def threads():
+    """Use the threads of this process, and leave dates what they are."""
+    with dask.config.set({"scheduler": "threads", "dataframe.convert-string": False}):
+        yield
+
+
+def in_parts(whole, parts=4):
+    return dd.from_pandas(whole, npartitions=parts)
+
+
+def tasks(client):
+    return client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+
+
+def all_is_forgotten(client):
+    """Return whether the scheduler knows no task any more; it is told soon after a release."""
+    deadline = time.monotonic() + 10.0
+    while tasks(client) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return tasks(client) == 0
+
+
+@every
+def test_a_cluster_gives_the_bits_of_a_frame_in_memory(client, large, cls):
+    whole, frame = large
+    local, far = fitted(cls, whole), fitted(cls, frame)
+    assert state(far) == state(local)
+    assert all_is_forgotten(client)
+    rows = frame.drop(columns="price")
+    predictions = far.predict(rows)
+    assert isinstance(predictions, dd.Series)
+    assert predictions.name == "prediction"
+    found = predictions.compute()
+    np.testing.assert_array_equal(found, local.predict(whole))
+
+
+def test_a_worker_that_is_killed_in_a_round_changes_no_bit(client, large, monkeypatch):
+    whole, frame = large
+    sums, rounds = cluster._ClusterStored.gradient, []
+    process = min(client.run(os.getpid).values())
+
+    def gradient(self, theta, tau, *, n_jobs=None):
+        rounds.append(theta)
+        if len(rounds) == 4:
+            assert tasks(client) >= 8
+            threading.Timer(0.02, os.kill, (process, signal.SIGKILL)).start()
+        return sums(self, theta, tau, n_jobs=n_jobs)
+
+    monkeypatch.setattr(cluster._ClusterStored, "gradient", gradient)
+    far = fitted(PrivateLinearRegression, frame)
+    assert process not in client.run(os.getpid).values()
+    assert len(rounds) > 4
+    assert state(far) == state(fitted(PrivateLinearRegression, whole))
+    assert all_is_forgotten(client)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_workers_forget_the_rows_of_a_fit_that_ends_early(client, large, monkeypatch, error):
+    def fail(self, theta, tau, *, n_jobs=None):
+        assert tasks(client) >= 8
+        raise error
+
+    monkeypatch.setattr(cluster._ClusterStored, "gradient", fail)
+    with pytest.raises(error):
+        fitted(PrivateLinearRegression, large[1])
+    assert all_is_forgotten(client)
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("parts", [1, 3, 20])
+def test_the_number_of_partitions_changes_no_bit(parts):
+    whole = table(3000).to_pandas()
+    frame = in_parts(whole, parts)
+    # Of some of them nothing is left.
+    frame = dd.concat([frame, in_parts(whole, 2).map_partitions(lambda f: f[f.area < 0])])
+    assert state(fitted(PrivateLinearRegression, frame, epsilon=20.0)) == state(
+        fitted(PrivateLinearRegression, whole, epsilon=20.0)
+    )
+
+
+@pytest.mark.usefixtures("threads")
+def test_units_are_kept_together():
+    whole = with_units(table(6000), 300).to_pandas()
+    options = {"unit": "who", "max_rows": 3, "epsilon": 50.0}
+    local = fitted(PrivateLinearRegression, whole, **options)
+    assert state(fitted(PrivateLinearRegression, in_parts(whole), **options)) == state(local)
+    names = whole.assign(who=[f"person {who}" for who in whole.who])
+    assert state(fitted(PrivateLinearRegression, in_parts(names), **options)) == state(local)
+
+
+def test_a_unit_has_one_hash_whatever_its_type():
+    numbers = pd.Series([-3, 0, 7, 7])
+    hashes = _unit_hashes(numbers)
+    assert hashes[2] == hashes[3]
+    assert hashes.nunique() == 3
+    for other in (np.int16, object, "Int64"):
+        assert _unit_hashes(numbers.astype(other)).equals(hashes)
+    texts = pd.Series(["a", "b", "a"])
+    assert _unit_hashes(texts.astype(object)).equals(_unit_hashes(texts.astype("category")))
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("who", [[1.5, 2.0], [1.0, None], ["a", None], [True, False]])
+def test_units_that_cannot_be_told_apart_are_refused(who):
+    whole = table(40).to_pandas().assign(who=who * 20)
+    with pytest.raises(ParameterError, match="unit must be whole numbers, or text"):
+        fitted(PrivateLinearRegression, in_parts(whole), unit="who", max_rows=2)
+
+
+@pytest.mark.usefixtures("threads")
+def test_missing_rows_are_dropped_or_refused_as_in_memory():
+    whole = with_holes(table(4000)).to_pandas()
+    options = {"missing": "drop", "epsilon": 20.0}
+    local, far = (fitted(PrivateLinearRegression, X, **options) for X in (whole, in_parts(whole)))
+    assert state(far) == state(local)
+    np.testing.assert_array_equal(far.predict(in_parts(whole)), local.predict(whole))
+    same_error(whole, in_parts(whole), NotFiniteError)
+
+
+def same_error(whole, frame, kind, y="price", **options):
+    """Check that both fits fail alike, and that no message shows the data."""
+    texts = []
+    for X in (whole, frame):
+        with pytest.raises(kind) as caught:
+            fitted(PrivateLinearRegression, X, y, **options)
+        texts.append(str(caught.value))
+        told = chain(caught.value)
+        assert str(MARKER) not in told
+        assert MARKER_TEXT not in told
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.usefixtures("threads")
+def test_errors_of_workers_are_those_of_a_frame_in_memory():
+    whole = table(400).to_pandas()
+    whole.loc[17, "area"] = MARKER
+    whole.loc[17, "city"] = MARKER_TEXT
+    frame = in_parts(whole)
+    same_error(whole, frame, ParameterError, schema=Schema({"rooms": Categorical([1, 2])}))
+    levels = Schema({**SCHEMA, "city": Categorical([1, 2])})
+    same_error(whole, frame, ParameterError, schema=levels)
+    same_error(whole, frame, ParameterError, y="cost")
+    same_error(whole, frame, ParameterError, y=None)
+    same_error(whole, frame, ParameterError, unit="price", max_rows=2)
+    same_error(whole[:0], in_parts(whole).map_partitions(lambda f: f[:0]), ParameterError)
+    same_error(whole[["price"]], frame[["price"]], ParameterError)
+    whole.loc[18, "price"] = np.inf
+    same_error(whole, in_parts(whole), NotFiniteError)
+    whole["area"] = whole.area.astype(object).where(whole.index != 17, MARKER_TEXT)
+    same_error(whole, in_parts(whole, 1), ParameterError)
+
+
+def test_what_a_partition_raises_is_not_shown(client, large):
+    def fail(frame):
+        raise ValueError(f"row 17 holds {MARKER}, {MARKER_TEXT}")
+
+    broken = large[1].map_partitions(fail, meta=large[0][:0])
+    for scheduler in ("threads", "dask.distributed"):
+        with dask.config.set(scheduler=scheduler), pytest.raises(SourceError) as caught:
+            fitted(PrivateLinearRegression, broken)
+        assert "ValueError" in str(caught.value)
+        assert "17" not in chain(caught.value)
+    assert all_is_forgotten(client)
+
+
+def test_an_error_of_no_class_of_ours_loses_its_text():
+    def fail():
+        raise KeyError(MARKER_TEXT)
+
+    failure = blocks.guarded(fail)
+    assert isinstance(failure.error(), SourceError)
+    assert "KeyError" in failure.text
+    assert MARKER_TEXT not in failure.text
+
+
+@pytest.mark.usefixtures("threads")
+@every
+def test_arrays_give_the_same_bits(cls):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(3000, 4))
+    y = x @ [1.0, -2.0, 0.5, 0.0] + rng.normal(size=3000)
+    options = {"schema": None, "epsilon": 20.0}
+    local = fitted(cls, x, y, **options)
+    far = da.from_array(x, chunks=(700, 2))
+    for target in (da.from_array(y, chunks=700), da.from_array(y, chunks=451)):
+        assert state(fitted(cls, far, target, **options)) == state(local)
+    unknown = dd.from_dask_array(far.rechunk((700, 4))).to_dask_array()
+    series = dd.from_dask_array(da.from_array(y, chunks=700))
+    assert state(fitted(cls, unknown, series, **options)) == state(local)
+    predictions = local.predict(far)
+    assert isinstance(predictions, da.Array)
+    assert predictions.shape == (3000,)
+    np.testing.assert_array_equal(predictions.compute(), local.predict(x))
+
+
+@pytest.mark.usefixtures("threads")
+def test_a_target_beside_the_frame():
+    whole = table(3000).to_pandas()
+    X, y = whole.drop(columns="price"), whole.price
+    local = fitted(PrivateLinearRegression, X, y, epsilon=20.0)
+    frame = in_parts(whole)
+    for target in (frame.price, frame.price.to_dask_array()):
+        far = fitted(PrivateLinearRegression, frame.drop(columns="price"), target, epsilon=20.0)
+        assert state(far) == state(local)
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (da.ones((10, 2)), da.ones((10, 1)), "of one dimension"),
+        (da.ones((10, 2)), np.ones(10), "Dask series or array"),
+        (da.ones((10, 2), chunks=5), da.ones(11), "the same number of rows"),
+        (da.ones((10, 2)), "price", "has no column 'price'"),
+        (da.ones(10), da.ones(10), "Expected 2D array"),
+        (da.ones((10, 2), dtype=complex), da.ones(10), "must be a table of numbers"),
+        (da.ones((10, 2))[da.ones(10) > 0], da.ones(9), "the same number of rows"),
+        (dask.delayed(1), da.ones(10), "a Dask table must be"),
+    ],
+)
+def test_what_is_no_table_is_refused(X, y, message):
+    with pytest.raises(ParameterError, match=message):
+        fitted(PrivateLinearRegression, X, y, schema=None)
+
+
+@pytest.mark.usefixtures("threads")
+def test_partitions_that_do_not_match_are_refused():
+    frame = in_parts(table(40).to_pandas())
+    X = frame.drop(columns="price")
+    with pytest.raises(ParameterError, match="the same partitions"):
+        fitted(PrivateLinearRegression, X, frame.price.repartition(npartitions=2))
+    shorter = frame.price.map_partitions(lambda part: part[:-1])
+    with pytest.raises(ParameterError, match="the same number of rows"):
+        fitted(PrivateLinearRegression, X, shorter)
+
+
+@pytest.mark.usefixtures("threads")
+def test_types_declare_levels_unless_they_are_those_of_the_rows():
+    whole = table(40).to_pandas()
+    whole["city"] = pd.Categorical.from_codes(whole.rooms % 4, CITIES)
+    frame = in_parts(whole)
+    kinds = Schema.from_frame(frame, target="price")
+    assert kinds["city"] == Categorical(CITIES)
+    assert kinds == Schema.from_frame(whole, target="price")
+    source = DaskFrameSource(frame.assign(city=frame.city.cat.as_unknown()), "price")
+    assert source.declared[source.names.index("city")] is None
+
+
+def test_a_block_travels():
+    import pickle
+
+    from dpfit.plain import RowMap
+
+    row_map = RowMap([(0.0, 1.0, [(-1.0, 1.0, 0.5)])], (0.0, 1.0), 2.0**-18, 0.5)
+    part = [([np.linspace(-1, 1, 100)], np.linspace(0, 1, 100))]
+    (block,) = blocks.Quantise(row_map, "error")(part)
+    other = pickle.loads(pickle.dumps(block))
+    theta = np.array([0.25, 0.5])
+    for statistic in (blocks.SumGradient(theta, 1000), blocks.SumEnergy(theta, 1000)):
+        assert statistic.of([block]).to_bytes() == statistic.of([other]).to_bytes()
+    assert block.__sizeof__() >= 100 * 8
+    columns, target = blocks.unpack(blocks.pack(part[0]))
+    np.testing.assert_array_equal(columns, part[0][0])
+    np.testing.assert_array_equal(target, part[0][1])

@@ -1,0 +1,262 @@
+"""Spark tables: the same bits as in memory, from a local Spark with two threads."""
+
+import os
+import pathlib
+import shutil
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpfit import (
+    Binary,
+    Categorical,
+    NotFiniteError,
+    Numeric,
+    ParameterError,
+    PrivateLinearRegression,
+    Schema,
+    SourceError,
+)
+from dpfit.sources import cluster
+from dpfit.sources.blocks import CountBins, CountRows
+from dpfit.sources.source import Reading, tell_nothing
+from dpfit.sources.spark import SparkSource
+from dpfit.table import any_bins
+
+from .engine_tables import (
+    CLASSES,
+    MARKER,
+    MARKER_TEXT,
+    SCHEMA,
+    chain,
+    fitted,
+    parquet_files,
+    state,
+    table,
+    with_holes,
+    with_units,
+)
+
+
+def java():
+    """Return a path of Java, None if there is none."""
+    home = pathlib.Path(os.environ.get("JAVA_HOME", "/nowhere"), "bin", "java")
+    return str(home) if home.exists() else shutil.which("java")
+
+
+pytestmark = [
+    pytest.mark.skipif(java() is None, reason="Spark needs Java, and there is none"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    # Of the sockets between Python and Java, which end with the session.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def spark():
+    """Return a session; its time zone is not that of instants, and goes back and forth."""
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        # A short session is over before better code is worth its making.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.sql.session.timeZone": "America/New_York",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def load(spark, tmp_path):
+    """Return what makes a Spark frame of a table."""
+
+    def frame(whole, parts=2):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        parquet_files(folder, whole, 1)
+        return spark.read.parquet(str(folder)).repartition(parts)
+
+    return frame
+
+
+@pytest.fixture(scope="module")
+def large(spark, tmp_path_factory):
+    """Return a table in memory, and the same in eight partitions."""
+    whole, folder = table(200_000), tmp_path_factory.mktemp("large")
+    parquet_files(folder, whole, 8)
+    return whole.to_pandas(), spark.read.parquet(str(folder)).repartition(8)
+
+
+def kept(spark):
+    return spark.sparkContext._jsc.getPersistentRDDs().size()
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_spark_gives_the_bits_of_a_frame_in_memory(spark, large, cls):
+    whole, frame = large
+    local, far = fitted(cls, whole), fitted(cls, frame)
+    assert state(far) == state(local)
+    assert kept(spark) == 0
+    some = frame.filter("area > 120").withColumn("prediction", far.predict(frame))
+    found = sorted(some.select("area", "prediction").collect())
+    rows = whole[whole.area > 120].sort_values("area")
+    assert [row.area for row in found] == rows.area.tolist()
+    assert [row.prediction for row in found] == local.predict(rows).tolist()
+
+
+def test_units_and_missing_rows_are_as_in_memory(spark, load):
+    whole = with_units(with_holes(table(5000)), 1000)
+    names = pa.array([f"person {who}" for who in whole["who"].to_pylist()])
+    whole = whole.set_column(whole.column_names.index("who"), "who", names)
+    options = {"unit": "who", "max_rows": 2, "missing": "drop", "epsilon": 50.0}
+    far = fitted(PrivateLinearRegression, load(whole), **options)
+    assert state(far) == state(fitted(PrivateLinearRegression, whole.to_pandas(), **options))
+    assert kept(spark) == 0
+
+
+def test_many_parts_are_merged_by_workers(load):
+    whole = table(3000)
+    frame = load(whole, 10)
+    kinds = SCHEMA.resolve(whole.column_names[:-1], 7, SparkSource(frame, "price").declared)
+    # Most partitions are empty.
+    for some, rows in ((frame, 3000), (frame.limit(5).repartition(10), 5)):
+        read = SparkSource(some, "price").table(kinds, Reading("error", None, None, tell_nothing))
+        try:
+            sums = read._parts.reduce(CountRows())
+            assert 1 <= len(sums) <= cluster.FAN_IN
+            assert CountRows().merge(sums).rows == rows == read.rows()
+            count = CountBins(any_bins(7), "error")
+            assert sum(count.merge(read._parts.reduce(count)).insecure_exact()) == rows
+        finally:
+            read.close()
+
+
+def test_partitions_with_many_bytes_are_split(spark, load, monkeypatch):
+    monkeypatch.setattr("dpfit.sources.spark._MOST_BYTES", 1000)
+    monkeypatch.setattr("dpfit.sources.spark._GOOD_BYTES", 20_000)
+    monkeypatch.setattr("dpfit.sources.source._FEWEST_ROWS", 100)
+    monkeypatch.setattr("dpfit.sources.source._BATCH_VALUES", 100)
+    frame = load(table(30_000), 1)
+    kinds = SCHEMA.resolve(frame.columns[:-1], 7, SparkSource(frame, "price").declared)
+    read = SparkSource(frame, "price").table(kinds, Reading("error", None, None, tell_nothing))
+    assert read._parts._count > 1
+    assert read.rows() == 30_000
+    read.close()
+    assert kept(spark) == 0
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_spark_forgets_the_rows_of_a_fit_that_ends_early(spark, load, monkeypatch, error):
+    def fail(self, bins):
+        assert kept(spark) == 1
+        raise error
+
+    monkeypatch.setattr(cluster.ClusterTable, "histogram", fail)
+    with pytest.raises(error):
+        fitted(PrivateLinearRegression, load(table(100)))
+    assert kept(spark) == 0
+
+
+def same_error(whole, frame, kind, y="price", **options):
+    """Check that both fits fail alike, and that no message shows the data."""
+    texts = []
+    for X in (whole, frame):
+        with pytest.raises(kind) as caught:
+            fitted(PrivateLinearRegression, X, y, **options)
+        texts.append(str(caught.value))
+        told = chain(caught.value)
+        assert str(MARKER) not in told
+        assert MARKER_TEXT not in told
+    assert texts[0] == texts[1]
+
+
+def test_errors_of_workers_are_those_of_a_frame_in_memory(spark, load):
+    whole = table(400).to_pandas()
+    whole.loc[17, "area"] = MARKER
+    whole.loc[17, "city"] = MARKER_TEXT
+    whole["who"] = 1.5
+    frame = load(pa.Table.from_pandas(whole, preserve_index=False))
+    same_error(whole, frame, ParameterError, schema=Schema({"rooms": Categorical([1, 2])}))
+    levels = Schema({**SCHEMA, "city": Categorical([1, 2])})
+    same_error(whole, frame, ParameterError, schema=levels)
+    same_error(whole, frame, ParameterError, y="cost")
+    same_error(whole, frame, ParameterError, y=None)
+    same_error(whole, frame, ParameterError, unit="price", max_rows=2)
+    same_error(whole, frame, ParameterError, unit="who", max_rows=2)
+    same_error(whole[:0], frame.limit(0), ParameterError)
+    same_error(whole[["price"]], frame.select("price"), ParameterError)
+    whole.loc[18, "price"] = np.inf
+    frame = load(pa.Table.from_pandas(whole, preserve_index=False))
+    same_error(whole, frame, NotFiniteError)
+    assert kept(spark) == 0
+
+
+def test_what_a_partition_raises_is_not_shown(spark, load):
+    def fail(batches):
+        raise ValueError(f"row 17 holds {MARKER}, {MARKER_TEXT}")
+
+    frame = load(table(100))
+    with pytest.raises(SourceError, match="Spark could not compute the table") as caught:
+        fitted(PrivateLinearRegression, frame.mapInArrow(fail, frame.schema))
+    assert "17" not in chain(caught.value)
+    assert kept(spark) == 0
+
+
+def test_other_tables_of_spark_are_refused(load):
+    frame = load(table(10))
+    with pytest.raises(ParameterError, match="give its name"):
+        fitted(PrivateLinearRegression, frame, np.zeros(10))
+    with pytest.raises(ParameterError, match="give its name"):
+        fitted(PrivateLinearRegression, frame, unit=np.zeros(10), max_rows=1)
+    with pytest.raises(SourceError, match="the same name"):
+        fitted(PrivateLinearRegression, frame.select("area", "area", "price"))
+
+
+def test_types_of_spark_declare_kinds(load):
+    frame = load(table(10))
+    source = SparkSource(frame, "price")
+    kinds = dict(zip(source.names, source.declared, strict=True))
+    assert kinds.pop("lift") == Binary()
+    assert kinds.pop("city") is None
+    assert set(kinds.values()) == {Numeric()}
+
+
+def test_dates_are_days_whatever_the_zone_of_the_session(spark):
+    query = """
+        select date'1969-12-31' as day, timestamp_ntz'1970-01-02 06:00:00' as clock,
+            timestamp'1960-11-06 01:30:00.123456 UTC' as `an.instant`,
+            interval '36' hour as span, cast(2.25 as decimal(9, 4)) as amount
+    """
+    frame = spark.sql(query)
+    source = SparkSource(frame)
+    micros = np.datetime64("1960-11-06T01:30:00.123456").astype(np.int64).item()
+    instant = micros // 86_400_000_000 + micros % 86_400_000_000 / 86_400_000_000
+    expected = [-1.0, 1.25, instant, 1.5, 2.25]
+    read = SparkSource(frame.selectExpr("*", "0.0 as y"), "y").table(
+        source.declared, Reading("error", None, None, tell_nothing)
+    )
+    try:
+        packed = read._parts._frame.collect()[0]["packed"]
+        columns, _ = read._parts._unpack(bytes(packed))
+    finally:
+        read.close()
+    assert [column.item() for column in columns] == expected
+    # Predictors that give a column as it is.
+    found = [
+        source.predict(source.declared, lambda columns, place=place: columns[place] * 1.0)
+        for place in range(len(expected))
+    ]
+    assert list(frame.select(*found).collect()[0]) == expected

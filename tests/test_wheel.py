@@ -1,0 +1,120 @@
+"""The wheel alone: installed where there is neither Rust nor this repository."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+
+FIT = """
+import numpy as np, dpfit, pathlib, sys
+assert not any(pathlib.Path(part) == pathlib.Path({root!r}) / "python" for part in sys.path)
+rng = np.random.default_rng(0)
+X = rng.uniform(size=(5000, 2))
+model = dpfit.PrivateLinearRegression(epsilon=5.0).fit(X, X @ [1.0, 2.0])
+model.save("model.json")
+again = dpfit.load("model.json")
+assert (again.predict(X) == model.predict(X)).all()
+print(again.summary())
+print(again.privacy_.statement())
+try:
+    model.plot_coefficients()
+except ImportError as error:
+    print(error)
+"""
+
+USER = """
+import numpy as np
+from dpfit import Binary, PrivateLinearRegression, Schema
+
+X = np.ones((100, 2))
+model = PrivateLinearRegression(epsilon=1.0, schema=Schema({0: Binary()})).fit(X, X[:, 0])
+print(model.coef_.sum(), model.privacy_.statement(), model.summary())
+"""
+
+
+def run(*command, cwd):
+    # Neither the path to Cargo nor anything of the environment that runs the tests.
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "VIRTUAL_ENV", "PATH")
+    }
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dist")
+    maturin = pathlib.Path(sys.executable).with_name("maturin")
+    command = [maturin, "build", "--release", "--quiet", "--out", folder]
+    subprocess.run(command, check=True, cwd=ROOT, capture_output=True)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+def test_a_wheel_is_for_every_python_and_holds_what_it_needs(wheel):
+    assert "-cp311-abi3-" in wheel.name
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "dpfit/py.typed" in names
+    assert "dpfit/_native.pyi" in names
+    assert not [name for name in names if "test" in name or name.endswith(".rs")]
+    assert wheel.stat().st_size < 3_000_000
+
+
+@pytest.fixture(scope="module")
+def alone(wheel, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("alone")
+    venv.create(folder / "venv", with_pip=True)
+    python = folder / "venv" / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", wheel, cwd=folder)
+    return python
+
+
+def test_a_wheel_fits_predicts_and_shows(alone, tmp_path):
+    printed = run(alone, "-W", "error", "-c", FIT.format(root=str(ROOT)), cwd=tmp_path)
+    assert "std err" in printed
+    assert "epsilon = 5" in printed
+    assert 'pip install "dpfit[plot]"' in printed
+
+
+def test_importing_is_quiet_and_light(alone, tmp_path):
+    """What is heavy is imported when it is used. Times are not asserted: modules are."""
+    script = (
+        "import sklearn.linear_model, sys; before = set(sys.modules); import dpfit;"
+        "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"
+    )
+    added = run(alone, "-W", "error", "-c", script, cwd=tmp_path).split()
+    heavy = {"pyarrow", "pandas", "polars", "dask", "pyspark", "matplotlib", "typer", "rich"}
+    assert "dpfit" in added
+    assert not heavy & set(added)
+
+
+def test_a_user_has_types(alone, tmp_path):
+    """The six lines of a user pass mypy's strictest checks."""
+    (tmp_path / "script.py").write_text(USER)
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", alone, "script.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_sources_build(tmp_path):
+    maturin = pathlib.Path(sys.executable).with_name("maturin")
+    subprocess.run([maturin, "sdist", "--quiet", "--out", tmp_path], check=True, cwd=ROOT)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as file:
+        file.extractall(tmp_path / "sources", filter="data")
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet", archive]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    assert list(tmp_path.glob("dpfit-*.whl"))
