@@ -152,7 +152,7 @@ def _kinds(model: PrivateModel, features: list[str], names: list[str], format: F
     found: dict[str, Kind] = dict(zip(features, model._kinds, strict=True))
     # In CSV a number may be written in many ways, and a code may begin with a zero: what is not
     # used is copied as text. The level says no more than that, no value is looked up.
-    other: Kind | None = Categorical(("\0",)) if format is Format.CSV else None
+    other: Kind | None = Categorical(("text",)) if format is Format.CSV else None
     return [found.get(name, other) for name in names]
 
 
