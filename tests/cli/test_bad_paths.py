@@ -31,6 +31,7 @@ CASES = {
     "a missing value": (f"fit gap.csv {FIT} -o m.json", 1, ["--missing drop"]),
     # Columns.
     "a wrong column": ("fit data.csv -t prise -e 1 -o m.json", 2, ["did you mean 'price'"]),
+    "another delimiter": ("fit semicolons.csv -t price -e 1 -o m.json", 2, ["--delimiter"]),
     "a column of nobody": (f"fit data.csv {FIT} --without zzz -o m.json", 2, ["'zzz'"]),
     "text without levels": (
         "fit data.csv -t price -e 1 -o m.json",
@@ -85,6 +86,7 @@ def outcomes(folder, quick, tmp_path_factory):
         "long.csv": [header, first, f"{first},{SECRET_NUMBER},{SECRET_TEXT}"],
         "gap.csv": [header, f',"{SECRET_TEXT}",{SECRET_NUMBER},1,1,1,1,1', *rest],
         "empty.csv": [],
+        "semicolons.csv": ["carat;price", f"{SECRET_NUMBER};1"],
         "none.csv": [header],
     }
     for name, lines in wrong.items():

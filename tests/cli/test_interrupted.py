@@ -17,10 +17,10 @@ PATIENCE = 60.0
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 
 
-def start(folder, line, **options):
+def start(folder, line, program=PROGRAM, **options):
     # A process that was started in the background may have been told to ignore Ctrl-C.
     return subprocess.Popen(
-        [*PROGRAM, *shlex.split(line)],
+        [*program, *shlex.split(line)],
         cwd=folder,
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,
@@ -95,12 +95,12 @@ def test_reading_standard_input_can_be_stopped(folder):
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_a_closed_pipe_is_no_news(folder, format):
+def test_a_closed_pipe_is_no_news(folder, quick, format):
     line = f"predict model.json - -o - --output-format {format}"
     rows = (folder / "new.csv").read_bytes()
     header, rest = rows.split(b"\n", 1)
     # More than a pipe holds.
-    process = start(folder, line, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = start(folder, line, quick, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     process.stdout.close()
     process.stdin.write(header + b"\n" + rest * 300)
     process.stdin.close()

@@ -176,7 +176,10 @@ def fit(
     # Opened first: a fit whose model cannot be kept would be for nothing.
     with written(str(output)) as file:
         scan, _ = inputs.open_table(data, format, delimiter, memory_limit)
-        scan, known = _prepared(scan, data, schema, target, unit, without or [])
+        infer = f"dpfit schema infer {shlex.quote(str(data))} -o s.json"
+        if delimiter != ",":
+            infer += f" --delimiter {shlex.quote(delimiter)}"
+        scan, known = _prepared(scan, infer, schema, target, unit, without or [])
         # Takes a second, which a wrong name need not wait for.
         from dpfit import PrivateAdditiveRegression, PrivateLinearRegression
 
@@ -207,7 +210,7 @@ def fit(
 
 def _prepared(
     scan: Scan,
-    data: Path,
+    infer: str,
     schema_file: Path | None,
     target: str,
     unit: str | None,
@@ -245,8 +248,7 @@ def _prepared(
         names = ", ".join(map(repr, texts))
         raise wrong_use(
             f"text without levels: {names}",
-            f"dpfit schema infer {shlex.quote(str(data))} -o s.json and write the levels into it, "
-            "or leave columns out with --without",
+            f"{infer} and write the levels into it, or leave columns out with --without",
         )
     if left_out:
         scan = inputs.without(scan, left_out)

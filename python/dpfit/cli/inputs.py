@@ -148,6 +148,8 @@ def check_column(name: str, names: Iterable[str], what: str) -> None:
         return
     similar = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {similar[0]!r}?" if similar else "dpfit schema infer DATA lists columns"
+    if len(known) == 1:
+        hint = "it has one column in all: --delimiter says what is between the values of CSV"
     raise wrong_use(f"the table has no column {name!r} ({what})", hint)
 
 
