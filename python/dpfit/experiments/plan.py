@@ -1,0 +1,115 @@
+"""What a run consists of: pieces of work, each with a key that its seeds follow from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from dpfit.experiments.catalogue import Entry
+from dpfit.experiments.methods import METHODS, Method
+
+__all__ = ["Plan", "Setting", "Unit", "units"]
+
+Setting = Literal["fixed", "tuned", "scaled"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a run is done.
+
+    Parameters
+    ----------
+    epsilons : tuple of float
+        Privacy levels.
+    delta : float
+        The other half of the budget.
+    trials : int
+        Optuna trials for every table, method and level; cheap methods get a multiple.
+    seeds : int
+        Final fits for each.
+    tuning_rows : int
+        Rows that slow methods are tuned on, at most.
+    most_rows : int or None
+        Rows of a table that are used at all, at most.
+    methods : tuple of str
+        What is compared.
+    """
+
+    epsilons: tuple[float, ...] = (0.1, 1.0, 10.0)
+    delta: float = 1e-6
+    trials: int = 20
+    seeds: int = 3
+    tuning_rows: int = 50_000
+    most_rows: int | None = None
+    methods: tuple[str, ...] = tuple(METHODS)
+
+    def trials_of(self, method: Method) -> int:
+        """Return how many trials a method gets."""
+        return self.trials * method.trials
+
+    def must_agree(self) -> dict[str, str]:
+        """Return what all results in one store have in common."""
+        return {
+            "delta": repr(self.delta),
+            "tuning_rows": repr(self.tuning_rows),
+            "most_rows": repr(self.most_rows),
+        }
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One table, method, privacy level and way of setting hyperparameters.
+
+    Parameters
+    ----------
+    entry : Entry
+        The table.
+    method : str
+        Key of the method.
+    epsilon : float
+        Privacy level; infinite without privacy.
+    setting : {"fixed", "tuned", "scaled"}
+        ``"scaled"`` is ``"fixed"`` on features of one size.
+    """
+
+    entry: Entry
+    method: str
+    epsilon: float
+    setting: Setting
+
+    def cost(self, plan: Plan) -> float:
+        """Guess the seconds this takes; for the order of work and the time left."""
+        method, n, d = METHODS[self.method], self.entry.n, self.entry.d
+        n = min(n, plan.most_rows or n)
+        seconds = plan.seeds * method.cost(n, d)
+        if self.setting == "tuned":
+            rows = min(n, plan.tuning_rows) if method.slow else n
+            seconds = 2.0 * (seconds + plan.trials_of(method) * method.cost(rows, d))
+        return seconds
+
+
+def units(entries: Iterable[Entry], plan: Plan) -> list[Unit]:
+    """Return all work, in an order that makes a run that is cut short useful.
+
+    The paper's tables come before others, fixed hyperparameters before tuned ones, and then what
+    is cheap before what is dear.
+    """
+    found = []
+    for entry in entries:
+        for name in plan.methods:
+            method = METHODS[name]
+            settings: list[Setting] = ["fixed"]
+            if method.space and plan.trials > 0:
+                settings.append("tuned")
+            if method.space and method.scale_matters:
+                settings.append("scaled")
+            levels = (math.inf,) if method.role == "reference" else plan.epsilons
+            found += [Unit(entry, name, e, setting) for e in levels for setting in settings]
+
+    def order(unit: Unit) -> tuple[bool, bool, float, int, str, float, str]:
+        key = (unit.entry.number, unit.method, unit.epsilon, unit.setting)
+        return (unit.entry.group == "extra", unit.setting == "tuned", unit.cost(plan), *key)
+
+    return sorted(found, key=order)
