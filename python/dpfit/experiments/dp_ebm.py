@@ -13,9 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class DPEBM:
-    """InterpretML's own class, given the true bounds of every column and of the target.
-
-    The bounds are read from the rows, which is not private and more than the other methods get.
+    """InterpretML's own class, given bounds of every column and of the target.
 
     Parameters
     ----------
@@ -25,11 +23,22 @@ class DPEBM:
         InterpretML's parameters.
     random_state : int
         For noise and splits.
+    bound : float or None
+        All columns and the target are cut to plus and minus this. None for their true ranges: they
+        are read from the rows, which is not private and more than the other methods get.
     """
 
     def __init__(
-        self, epsilon: float, delta: float, *, max_rounds: int, max_leaves: int, random_state: int
+        self,
+        epsilon: float,
+        delta: float,
+        *,
+        max_rounds: int,
+        max_leaves: int,
+        random_state: int,
+        bound: float | None = None,
     ) -> None:
+        self.bound = bound
         self.options = {
             "epsilon": epsilon,
             "delta": delta,
@@ -43,11 +52,16 @@ class DPEBM:
         """Fit InterpretML's model."""
         from interpret.privacy import DPExplainableBoostingRegressor
 
-        bounds = zip(X.min(axis=0).tolist(), X.max(axis=0).tolist(), strict=True)
+        if self.bound is None:
+            low, high = float(y.min()), float(y.max())
+            bounds = list(zip(X.min(axis=0).tolist(), X.max(axis=0).tolist(), strict=True))
+        else:
+            low, high = -self.bound, self.bound
+            bounds = [(low, high)] * X.shape[1]
         self.model: Any = DPExplainableBoostingRegressor(
             privacy_bounds=dict(enumerate(bounds)),
-            privacy_target_min=float(y.min()),
-            privacy_target_max=float(y.max()),
+            privacy_target_min=low,
+            privacy_target_max=high,
             **self.options,
         )
         self.model.fit(X, y)

@@ -68,8 +68,9 @@ class Method:
         Its key in results.
     label : str
         Its name in figures and tables.
-    role : {"paper", "peer", "ours", "reference"}
-        The paper's own method, what it is compared with, what needs no tuning, or no privacy.
+    role : {"paper", "peer", "study", "ours", "reference"}
+        The paper's own method, what it is compared with, a variant that explains something, what
+        needs no tuning, or no privacy.
     make : callable
         Returns an estimator for parameters and a budget.
     fixed : mapping
@@ -88,7 +89,7 @@ class Method:
 
     name: str
     label: str
-    role: Literal["paper", "peer", "ours", "reference"]
+    role: Literal["paper", "peer", "study", "ours", "reference"]
     make: Callable[[Parameters, Spend], Any]
     cost: Callable[[int, int], float]
     fixed: Mapping[str, Value] = field(default_factory=dict)
@@ -210,6 +211,15 @@ _LIST = (
         space={"max_rounds": _COUNT, "max_leaves": _LEAVES},
         slow=True,
         scale_matters=False,
+    ),
+    Method(
+        "dp_ebm_blind",
+        "DP-EBM without true bounds",
+        "study",
+        _ebm,
+        cost=lambda n, d: d * (0.07 + 1.5e-6 * n),
+        # What BoostedAdaSSP is given: one bound of one, for everything.
+        fixed={"max_rounds": 300, "max_leaves": 3, "bound": 1.0},
     ),
     Method(
         "linear",

@@ -69,7 +69,7 @@ def _fetch(number: int) -> Any:
         import openml
     except ImportError as problem:
         raise OSError("the package `openml` is not installed") from problem
-    data = openml.tasks.get_task(number, download_splits=False).get_dataset()
+    data: Any = openml.tasks.get_task(number, download_splits=False).get_dataset()
     features, target, is_level, _ = data.get_data(
         dataset_format="dataframe", target=data.default_target_attribute
     )

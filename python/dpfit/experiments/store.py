@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from dpfit.exceptions import DpfitError
 from dpfit.experiments.catalogue import Entry
 from dpfit.experiments.methods import Parameters
 from dpfit.experiments.tuning import Trial
-from dpfit.exceptions import DpfitError
 
-__all__ = ["Result", "Store", "StoreMismatch", "TrialRow"]
+__all__ = ["Result", "Store", "StoreMismatchError", "TrialRow"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -33,7 +34,7 @@ CREATE TABLE IF NOT EXISTS results (
 _PATIENCE = 120.0
 
 
-class StoreMismatch(DpfitError):
+class StoreMismatchError(DpfitError):
     """The store holds results of a run with other settings or other tables."""
 
 
@@ -91,6 +92,11 @@ def _dump(parameters: Parameters) -> str:
     return json.dumps(parameters, sort_keys=True)
 
 
+def _loaded(row: Sequence[Any], at: int) -> list[Any]:
+    """Return a row with the parameters that stand at a place."""
+    return [json.loads(cell) if i == at else cell for i, cell in enumerate(row)]
+
+
 class Store:
     """A file of results.
 
@@ -116,7 +122,7 @@ class Store:
 
         Raises
         ------
-        StoreMismatch
+        StoreMismatchError
             If results in here were made with others.
         """
         with self._open() as connection:
@@ -127,7 +133,7 @@ class Store:
                 if found is None:
                     connection.execute("INSERT INTO about VALUES (?, ?)", (name, value))
                 elif found[0] != value:
-                    raise StoreMismatch(
+                    raise StoreMismatchError(
                         f"{self.path} has results with {name}={found[0]}, not {value}: "
                         "use another output folder, or remove that file"
                     )
@@ -137,7 +143,7 @@ class Store:
 
         Raises
         ------
-        StoreMismatch
+        StoreMismatchError
             If a table of this number with other numbers in it was used before.
         """
         row = (entry.number, entry.name, entry.group, entry.n, entry.d, entry.bound)
@@ -151,7 +157,7 @@ class Store:
                     (*row, entry.checksum, entry.note),
                 )
             elif found[0] != entry.checksum:
-                raise StoreMismatch(
+                raise StoreMismatchError(
                     f"table {entry.number} is not the one that {self.path} has results for: "
                     "use another output folder, or remove that file"
                 )
@@ -225,7 +231,7 @@ class Store:
             rows = connection.execute(
                 "SELECT * FROM results ORDER BY task, method, setting, epsilon, trials, seed"
             ).fetchall()
-        return [Result(*row[:7], json.loads(row[7]), *row[8:]) for row in rows]
+        return [Result(*_loaded(row, 7)) for row in rows]
 
     def all_trials(self) -> list[TrialRow]:
         """Return all trials, sorted by what they are."""
@@ -233,4 +239,4 @@ class Store:
             rows = connection.execute(
                 "SELECT * FROM trials ORDER BY task, method, epsilon, number"
             ).fetchall()
-        return [TrialRow(*row[:5], json.loads(row[5]), *row[6:]) for row in rows]
+        return [TrialRow(*_loaded(row, 5)) for row in rows]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dpfit.experiments.methods import Choice, Method, Parameters, Range
 
@@ -69,14 +70,14 @@ def propose(method: Method, history: Sequence[Trial], seed: int) -> Parameters:
         return dict(study.ask(space).params)
 
 
-def _distributions(space: Mapping[str, Range | Choice]) -> dict[str, object]:
+def _distributions(space: Mapping[str, Range | Choice]) -> dict[str, Any]:
     from optuna.distributions import (
         CategoricalDistribution,
         FloatDistribution,
         IntDistribution,
     )
 
-    found: dict[str, object] = {}
+    found: dict[str, Any] = {}
     for name, values in space.items():
         if isinstance(values, Choice):
             found[name] = CategoricalDistribution(values.values)
