@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +60,8 @@ def write_results(
     Parameters
     ----------
     folder : Path
-        Where ``results.csv``, ``results.json``, ``trials.csv``, ``tables.csv`` and ``times.csv``
-        go. All but the last are the same for every run with the same settings.
+        Where ``results.csv``, ``results.json``, ``trials.csv.gz``, ``tables.csv`` and
+        ``times.csv`` go. All but the last are the same for every run with the same settings.
     entries : sequence of Entry
         The tables.
     results : sequence of Result
@@ -68,7 +70,23 @@ def write_results(
         Trials.
     """
     by_task = {entry.number: entry for entry in entries}
-    kept = [row for row in results if row.task in by_task]
+    results = [row for row in results if row.task in by_task]
+    trials = [row for row in trials if row.task in by_task]
+    _write_fits(folder, by_task, results)
+    _write_trials(folder, trials)
+    write_csv(
+        folder / "tables.csv",
+        ("task", "table", "group", "n", "d", "bound", "differs"),
+        (
+            (entry.number, entry.name, entry.group, entry.n, entry.d, entry.bound, entry.note)
+            for entry in entries
+        ),
+    )
+    _write_times(folder, results, trials)
+
+
+def _write_fits(folder: Path, by_task: Mapping[int, Entry], results: Sequence[Result]) -> None:
+    """Write the CSV with a line for each fit, and JSON with a record for each piece of work."""
     write_csv(
         folder / "results.csv",
         _RESULT + _ERROR,
@@ -88,39 +106,53 @@ def write_results(
                 row.note,
                 json.dumps(row.parameters, sort_keys=True),
             )
-            for row in kept
+            for row in results
         ),
     )
-    write_csv(
-        folder / "trials.csv",
-        ("task", "method", "epsilon", "trial", "rows", "mse", "parameters"),
-        (
-            (
-                row.task,
-                row.method,
-                _number(row.epsilon),
-                row.number,
-                row.rows,
-                f"{row.mse:.6g}",
-                json.dumps(
-                    {name: _short(value) for name, value in row.parameters.items()}, sort_keys=True
-                ),
-            )
-            for row in trials
-            if row.task in by_task
-        ),
+    records: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in results:
+        key = (row.task, row.method, row.setting, row.epsilon, row.trials)
+        record = records.setdefault(
+            key,
+            {
+                "task": row.task,
+                "method": row.method,
+                "setting": row.setting,
+                "epsilon": row.epsilon,
+                "trials": row.trials,
+                "parameters": row.parameters,
+                "mse": [],
+                "relative": [],
+                "notes": [],
+            },
+        )
+        record["mse"].append(row.mse)
+        record["relative"].append(row.relative)
+        record["notes"].append(row.note)
+    lines = ",\n".join(
+        json.dumps(_plain(record), ensure_ascii=False, allow_nan=False)
+        for record in records.values()
     )
-    write_csv(
-        folder / "tables.csv",
-        ("task", "table", "group", "n", "d", "bound", "differs"),
-        (
-            (entry.number, entry.name, entry.group, entry.n, entry.d, entry.bound, entry.note)
-            for entry in entries
-        ),
-    )
+    (folder / "results.json").write_text(f"[\n{lines}\n]\n", "utf-8")
+
+
+def _write_trials(folder: Path, trials: Sequence[TrialRow]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("task", "method", "epsilon", "trial", "rows", "mse", "parameters"))
+    for row in trials:
+        short = {name: _short(value) for name, value in row.parameters.items()}
+        key = (row.task, row.method, _number(row.epsilon), row.number, row.rows)
+        writer.writerow((*key, f"{row.mse:.6g}", json.dumps(short, sort_keys=True)))
+    # Without the time of day, the same trials are the same file.
+    packed = gzip.compress(text.getvalue().encode(), mtime=0)
+    (folder / "trials.csv.gz").write_bytes(packed)
+
+
+def _write_times(folder: Path, results: Sequence[Result], trials: Sequence[TrialRow]) -> None:
     seconds: dict[tuple[int, str, str], tuple[int, float]] = {}
     for task, method, setting, passed in [
-        *((row.task, row.method, row.setting, row.seconds) for row in kept),
+        *((row.task, row.method, row.setting, row.seconds) for row in results),
         *((row.task, row.method, "trials", row.seconds) for row in trials),
     ]:
         fits, total = seconds.get((task, method, setting), (0, 0.0))
