@@ -10,16 +10,16 @@ import sys
 import time
 
 import pytest
+from tests.experiments.folders import folder_of_tables
 
 from dpfit.experiments import reproduce
-from tests.experiments.folders import folder_of_tables
 
 OPTIONS = {
     "epsilons": [0.5, 5.0],
     "trials": 3,
     "seeds": 2,
     "methods": ["boosted_adassp", "adassp", "tukey_em", "linear", "least_squares"],
-    "repeats": 0,
+    "figures": "none",
 }
 # Units of work, and in all of them trials and final fits.
 PIECES = 2 * 2 * (9 + 9 + 3) + 2 * 2 * 2 * (3 + 3 + 3 + 1) + 2

@@ -4,11 +4,11 @@ import dataclasses
 import math
 
 import pytest
+from tests.experiments.folders import folder_of_tables
 
 from dpfit.experiments.catalogue import open_catalogue
 from dpfit.experiments.plan import Plan
 from dpfit.experiments.store import Result, Store, StoreMismatchError, TrialRow
-from tests.experiments.folders import folder_of_tables
 
 
 def result(**changes):

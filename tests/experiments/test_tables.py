@@ -6,12 +6,12 @@ import pathlib
 import numpy as np
 import pandas as pd
 import pytest
+from tests.experiments.folders import SOIL, SUPREME, folder_of_tables, soil
 
 from dpfit.experiments import catalogue, openml_source
 from dpfit.experiments.catalogue import load, open_catalogue
 from dpfit.experiments.registry import registry
 from dpfit.experiments.tables import encode
-from tests.experiments.folders import SOIL, SUPREME, folder_of_tables, soil
 
 
 def test_levels_become_columns_of_zeros_and_ones():

@@ -43,7 +43,11 @@ def test_a_study_goes_on_as_if_it_had_not_been_stopped():
 
 def test_the_papers_ranges_and_fixed_hyperparameters():
     boosted = METHODS["boosted_adassp"]
-    assert (boosted.fixed["x_bound"], boosted.fixed["tau"], boosted.fixed["n_rounds"]) == (1, 1, 100)
+    assert (boosted.fixed["x_bound"], boosted.fixed["tau"], boosted.fixed["n_rounds"]) == (
+        1,
+        1,
+        100,
+    )
     assert boosted.fixed["learning_rate"] == "constant"
     for key in ("x_bound", "tau"):
         assert (boosted.space[key].low, boosted.space[key].high) == (1e-5, 1e5)
@@ -58,6 +62,12 @@ def test_ours_have_nothing_to_tune():
 
 
 def test_seeds_depend_on_the_whole_key():
-    keys = [("fit", 1, 0.1), ("fit", 1, 1.0), ("trial", 1, 0.1), ("fit", 2, 0.1), ("fit", 1, 0.1, 0)]
+    keys = [
+        ("fit", 1, 0.1),
+        ("fit", 1, 1.0),
+        ("trial", 1, 0.1),
+        ("fit", 2, 0.1),
+        ("fit", 1, 0.1, 0),
+    ]
     assert len({seed_of(*key) for key in keys}) == len(keys)
     assert all(0 <= seed_of(*key) < 2**31 for key in keys)

@@ -7,11 +7,11 @@ import subprocess
 import sys
 
 import pytest
+from tests.experiments.folders import folder_of_tables
 
 from dpfit.exceptions import ParameterError
-from dpfit.experiments import main, openml_source, reproduce
+from dpfit.experiments import main, openml_source, reproduce, work
 from dpfit.experiments.methods import METHODS
-from tests.experiments.folders import folder_of_tables
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def tiny(tmp_path_factory):
         epsilons=[0.5, 5.0],
         trials=1,
         jobs=1,
-        repeats=0,
+        figures="results",
         say=said.append,
     )
     return page, out, said
@@ -39,7 +39,9 @@ def rows(path):
 
 def test_every_method_setting_and_level_has_a_result(tiny):
     _, out, _ = tiny
-    found = {(r["task"], r["method"], r["setting"], r["epsilon"]) for r in rows(out / "results.csv")}
+    found = {
+        (r["task"], r["method"], r["setting"], r["epsilon"]) for r in rows(out / "results.csv")
+    }
     tunable = [m for m in METHODS.values() if m.space]
     scaled = [m for m in tunable if m.scale_matters]
     expected = 2 * (2 * (len(METHODS) - 1 + len(tunable) + len(scaled)) + 1)
@@ -105,15 +107,14 @@ def test_the_figures_that_matter_are_said(tiny):
 
 
 def test_nothing_is_done_twice(tiny, monkeypatch):
-    page, out, _ = tiny
-    from dpfit.experiments import work
+    _, out, _ = tiny
 
     def refuse(*args):
         raise AssertionError("fitted again")
 
     monkeypatch.setattr(work, "_error", refuse)
     before = (out / "results.csv").read_bytes()
-    options = {"quick": True, "epsilons": [0.5, 5.0], "trials": 1, "jobs": 1, "repeats": 0}
+    options = {"quick": True, "epsilons": [0.5, 5.0], "trials": 1, "jobs": 1, "figures": "none"}
     reproduce(data=out.parent / "data", out=out, say=str, **options)
     assert (out / "results.csv").read_bytes() == before
 
@@ -133,15 +134,13 @@ def test_a_new_user_without_data_and_network_gets_a_demonstration(tmp_path, monk
         most_rows=1500,
         methods=["boosted_adassp", "linear", "additive"],
         jobs=1,
-        repeats=1,
+        figures="none",
         say=said.append,
     )
     assert "DEMONSTRATION" in said[0]
     text = page.read_text("utf-8")
     assert "Demonstration on generated tables" in text
     assert "generated-wages" in text
-    names = {path.stem for path in (tmp_path / "out" / "figures").glob("theory_*.svg")}
-    assert names == {"theory_bias", "theory_rates", "theory_outliers", "theory_heat"}
 
 
 def test_the_command_line_is_quiet_in_pipes_and_says_what_is_wrong(tmp_path):
@@ -149,9 +148,8 @@ def test_the_command_line_is_quiet_in_pipes_and_says_what_is_wrong(tmp_path):
     arguments = ["--data", str(data), "--out", str(tmp_path / "out"), "--method", "linear"]
     arguments += ["--method", "adassp", "--trials", "0", "--seeds", "1", "--jobs", "1"]
     command = [sys.executable, "-W", "error", "-m", "dpfit.experiments"]
-    # Nothing is run twice: the theory's figures are the slow part, and only of the report.
     done = subprocess.run(
-        [*command, *arguments, "--no-theory"], capture_output=True, text=True, timeout=120
+        [*command, *arguments, "--figures", "none"], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -13,9 +13,6 @@ from dpfit.experiments.reproduce import reproduce
 
 __all__ = ["main"]
 
-# Behind each point of the theory's figures.
-_REPEATS = 20
-
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -40,7 +37,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--extra", action="store_true", help="also the tables in FOLDER/extra, reported apart")
     add("--quick", action="store_true", help="a few minutes: fewer rows, trials, seeds, levels")
     add("--report-only", action="store_true", help="run nothing, report what is there")
-    add("--no-theory", action="store_true", help="leave the theory's figures out")
+    add("--figures", choices=("all", "results", "none"), default="all",
+        help="which figures; the theory's take a minute (default: all)")  # fmt: skip
     add("--jobs", type=int, help="processes (default: one for each core)")
     return parser
 
@@ -75,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             quick=options.quick,
             run_missing=not options.report_only,
             jobs=options.jobs,
-            repeats=0 if options.no_theory else _REPEATS,
+            figures=options.figures,
         )
     except (DpfitError, FileNotFoundError) as problem:
         print(f"error: {problem}", file=sys.stderr)

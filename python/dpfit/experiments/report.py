@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from dpfit.experiments import page
 from dpfit.experiments.catalogue import Entry
@@ -22,7 +24,11 @@ from dpfit.experiments.store import Store
 from dpfit.experiments.summary import headline, means, summarise, wins
 from dpfit.experiments.theory_figures import THEORY
 
-__all__ = ["write_report"]
+__all__ = ["Figures", "write_report"]
+
+Figures = Literal["all", "results", "none"]
+# Behind each point of the theory's figures.
+_REPEATS = 20
 
 _SLOW_NOTE = (
     "Rows were capped at {rows:,} for tuning the slow methods ({names}); final fits use all rows."
@@ -38,7 +44,7 @@ def write_report(
     command: Sequence[str],
     message: str = "",
     missing: Sequence[int] = (),
-    repeats: int = 20,
+    figures: Figures = "all",
 ) -> Path:
     """Write the report and the files behind it.
 
@@ -58,16 +64,16 @@ def write_report(
         Shown on top; for a demonstration.
     missing : sequence of int
         The paper's tasks that were not there.
-    repeats : int
-        Repetitions behind the theory's figures; 0 for none of these.
+    figures : {"all", "results", "none"}
+        Which figures: all, those of results but not the theory's, or none.
 
     Returns
     -------
     Path
         The page.
     """
-    figures = folder / "figures"
-    figures.mkdir(parents=True, exist_ok=True)
+    drawings = folder / "figures"
+    drawings.mkdir(parents=True, exist_ok=True)
     results, trials = store.all_results(), store.all_trials()
     write_results(folder, entries, results, trials)
     apart = [entry.number for entry in entries if entry.group == "extra"]
@@ -91,15 +97,20 @@ def write_report(
         },
     )
 
-    def drawn(name: str, svg: str, title: str, caption: str) -> str:
-        (figures / f"{name}.svg").write_text(svg, "utf-8")
+    def drawn(name: str, draw: Callable[[], str], title: str, caption: str) -> str:
+        if figures == "none":
+            return ""
+        svg = draw()
+        (drawings / f"{name}.svg").write_text(svg, "utf-8")
         return page.image(svg, title, caption)
 
     parts = [page.paragraph(message, "warn")] if message else []
     parts += [
         _result_in_brief(errors, plan),
-        drawn("errors", draw_errors(errors, plan.epsilons), "errors of all methods", _ERRORS),
-        drawn("wins", draw_wins(errors, plan.epsilons), "wins", _WINS),
+        drawn(
+            "errors", lambda: draw_errors(errors, plan.epsilons), "errors of all methods", _ERRORS
+        ),
+        drawn("wins", lambda: draw_wins(errors, plan.epsilons), "wins", _WINS),
         _claims(claims),
     ]
     for regime in REGIMES[:3]:
@@ -107,25 +118,31 @@ def write_report(
     for peer in PEERS:
         if peer != PAPER:
             title = f"BoostedAdaSSP and {METHODS[peer].label}"
-            picture = draw_paper(errors, peer, plan.epsilons)
+            picture = partial(draw_paper, errors, peer, plan.epsilons)
             parts.append(page.section(title, drawn(f"scatter_{peer}", picture, title, _SCATTER)))
     parts.append(_ours(errors))
     for ours in OURS:
         title = f"{METHODS[ours].label}, untuned, against everybody tuned"
-        parts.append(drawn(f"scatter_{ours}", draw_ours(errors, ours, plan.epsilons), title, title))
+        picture = partial(draw_ours, errors, ours, plan.epsilons)
+        parts.append(drawn(f"scatter_{ours}", picture, title, title))
     parts.append(
         page.section(
             "Why: features of one size",
             page.paragraph(_SCALED),
             _regime_table(errors, SCALED),
-            drawn("scatter_scaled", draw_scaled(errors, plan.epsilons), SCALED.title, _SCATTER),
+            drawn(
+                "scatter_scaled",
+                lambda: draw_scaled(errors, plan.epsilons),
+                SCALED.title,
+                _SCATTER,
+            ),
         )
     )
-    if repeats:
+    if figures == "all":
         parts.append(page.section("Theory, shown"))
         for shown in THEORY:
             parts.append(page.section(shown.title, level=3))
-            parts.append(drawn(shown.name, shown.draw(repeats), shown.title, shown.text))
+            parts.append(drawn(shown.name, partial(shown.draw, _REPEATS), shown.title, shown.text))
     if apart:
         parts.append(_extra(Errors(results, plan, apart)))
     parts += [

@@ -13,7 +13,7 @@ from dpfit.experiments.errors import Errors
 from dpfit.experiments.methods import METHODS
 from dpfit.experiments.plan import Plan, units
 from dpfit.experiments.progress import Progress
-from dpfit.experiments.report import write_report
+from dpfit.experiments.report import Figures, write_report
 from dpfit.experiments.runner import run
 from dpfit.experiments.store import Store
 from dpfit.experiments.summary import headline
@@ -43,7 +43,7 @@ def reproduce(
     quick: bool = False,
     run_missing: bool = True,
     jobs: int | None = None,
-    repeats: int = 20,
+    figures: Figures = "all",
     show_progress: bool | None = None,
     say: Callable[[str], None] = print,
 ) -> Path:
@@ -83,8 +83,8 @@ def reproduce(
         Whether to do what is missing; otherwise the report is of what is there.
     jobs : int, optional
         Processes; one for each core if not given.
-    repeats : int
-        Repetitions behind the theory's figures; 0 for none of these.
+    figures : {"all", "results", "none"}
+        Which figures: all, those of results but not the theory's, or none.
     show_progress : bool, optional
         Whether to show a bar; only on a terminal if not given.
     say : callable
@@ -134,7 +134,7 @@ def reproduce(
         command=_command(data, out, report, plan, quick, extra, jobs, run_missing),
         message=catalogue.message,
         missing=catalogue.missing,
-        repeats=repeats,
+        figures=figures,
     )
     for line in _brief(store, catalogue, plan):
         say(line)

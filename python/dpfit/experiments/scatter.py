@@ -54,11 +54,13 @@ def _grid(
     """Draw lines of (label above, label below, colour, comparison at each privacy level)."""
     size = {"width": 0.9 + _PANEL * len(epsilons), "height": 0.4 + (_PANEL + 0.25) * len(lines)}
     with figure(len(lines), len(epsilons), **size) as (drawn, axes):
-        for row, (y_label, x_label, colour, pairs) in zip(axes, lines, strict=True):
+        lines_drawn = list(axes)
+        for row, (y_label, x_label, colour, pairs) in zip(lines_drawn, lines, strict=True):
             for axis, epsilon, pair in zip(row, epsilons, pairs, strict=True):
                 _panel(axis, pair, colour)
                 axis.set_xlabel(x_label)
                 axis.set_title(f"ε = {epsilon:g}  ({len(pair.tasks)} tables)")
+                axis.tick_params(labelleft=axis is row[0], labelbottom=row is lines_drawn[-1])
             row[0].set_ylabel(y_label)
         return svg(drawn)
 
