@@ -1,22 +1,24 @@
-"""One page with everything, and the files behind it."""
+"""The report: what is in it, in order, and the files behind it."""
 
 from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from dpfit.experiments import page
 from dpfit.experiments.catalogue import Entry
 from dpfit.experiments.claims import Claim, check_claims
+from dpfit.experiments.document import Block, Code, Folded, Grid, Heading, Picture, Text
 from dpfit.experiments.environment import hardware, versions
 from dpfit.experiments.errors import Errors
 from dpfit.experiments.export import write_json, write_results
+from dpfit.experiments.markdown import to_markdown
 from dpfit.experiments.methods import METHODS, OURS, PEERS, Choice, Method
 from dpfit.experiments.overview import draw_errors, draw_wins
+from dpfit.experiments.page import to_html
 from dpfit.experiments.plan import Plan
 from dpfit.experiments.regimes import PAPER, REGIMES, SCALED, Regime
 from dpfit.experiments.scatter import draw_ours, draw_paper, draw_scaled
@@ -29,10 +31,6 @@ __all__ = ["Figures", "write_report"]
 Figures = Literal["all", "results", "none"]
 # Behind each point of the theory's figures.
 _REPEATS = 20
-
-_SLOW_NOTE = (
-    "Rows were capped at {rows:,} for tuning the slow methods ({names}); final fits use all rows."
-)
 
 
 def write_report(
@@ -51,7 +49,7 @@ def write_report(
     Parameters
     ----------
     folder : Path
-        Where ``report.html``, CSV and JSON files and ``figures/`` go.
+        Where ``report.html``, ``results.md``, CSV and JSON files and ``figures/`` go.
     store : Store
         What was measured.
     entries : sequence of Entry
@@ -72,18 +70,17 @@ def write_report(
     Path
         The page.
     """
-    drawings = folder / "figures"
-    drawings.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     results, trials = store.all_results(), store.all_trials()
     write_results(folder, entries, results, trials)
-    apart = [entry.number for entry in entries if entry.group == "extra"]
     errors = Errors(results, plan, [e.number for e in entries if e.group != "extra"])
+    apart = Errors(results, plan, [e.number for e in entries if e.group == "extra"])
     claims = check_claims(errors, results, plan)
     write_json(
         folder / "summary.json",
         {
             "headline": summarise(errors),
-            "extra": summarise(Errors(results, plan, apart)) if apart else {},
+            "extra": summarise(apart) if apart.tasks else {},
             "claims": [
                 {
                     "claim": claim.text,
@@ -96,64 +93,60 @@ def write_report(
             ],
         },
     )
+    blocks: list[Block] = [Text(message, "warn")] if message else []
+    blocks += _results(errors, claims, figures)
+    if figures == "all":
+        blocks += _theory()
+    if apart.tasks:
+        blocks += _apart(apart)
+    blocks += _tables(entries, missing)
+    blocks += _every_number(errors, entries)
+    blocks += _how(plan, command)
+    for block in blocks:
+        if isinstance(block, Picture):
+            (folder / "figures").mkdir(exist_ok=True)
+            (folder / "figures" / f"{block.name}.svg").write_text(block.svg, "utf-8")
+    title = "Demonstration on generated tables" if message else "The paper's experiments"
+    (folder / "results.md").write_text(to_markdown(title, blocks), "utf-8")
+    target = folder / "report.html"
+    target.write_text(to_html(f"dpfit: {title}", blocks), "utf-8")
+    return target
 
-    def drawn(name: str, draw: Callable[[], str], title: str, caption: str) -> str:
-        if figures == "none":
-            return ""
-        svg = draw()
-        (drawings / f"{name}.svg").write_text(svg, "utf-8")
-        return page.image(svg, title, caption)
 
-    parts = [page.paragraph(message, "warn")] if message else []
-    parts += [
-        _result_in_brief(errors, plan),
-        drawn(
-            "errors", lambda: draw_errors(errors, plan.epsilons), "errors of all methods", _ERRORS
-        ),
-        drawn("wins", lambda: draw_wins(errors, plan.epsilons), "wins", _WINS),
-        _claims(claims),
-    ]
+def _results(errors: Errors, claims: Sequence[Claim], figures: Figures) -> Iterator[Block]:
+    """Yield everything about the tables that count."""
+    levels = errors.plan.epsilons
+
+    def drawn(name: str, draw: Callable[[], str], title: str, caption: str) -> Iterator[Block]:
+        if figures != "none":
+            yield Picture(name, draw(), title, caption)
+
+    yield Heading("In brief")
+    yield _brief(errors)
+    yield from drawn("errors", partial(draw_errors, errors, levels), "Errors", _ERRORS)
+    yield from drawn("wins", partial(draw_wins, errors, levels), "Wins", _WINS)
+    yield Heading("Claims of the paper's section on experiments")
+    yield _claims(claims)
     for regime in REGIMES[:3]:
-        parts.append(_regime(errors, regime))
+        yield Heading(f"Regime ({regime.key}): {regime.title}")
+        yield from _regime(errors, regime)
     for peer in PEERS:
         if peer != PAPER:
             title = f"BoostedAdaSSP and {METHODS[peer].label}"
-            picture = partial(draw_paper, errors, peer, plan.epsilons)
-            parts.append(page.section(title, drawn(f"scatter_{peer}", picture, title, _SCATTER)))
-    parts.append(_ours(errors))
+            yield Heading(title)
+            draw = partial(draw_paper, errors, peer, levels)
+            yield from drawn(f"scatter_{peer}", draw, title, _SCATTER)
+    yield Heading(f"Regime (d): {REGIMES[3].title}")
+    yield _ours(errors)
     for ours in OURS:
         title = f"{METHODS[ours].label}, untuned, against everybody tuned"
-        picture = partial(draw_ours, errors, ours, plan.epsilons)
-        parts.append(drawn(f"scatter_{ours}", picture, title, title))
-    parts.append(
-        page.section(
-            "Why: features of one size",
-            page.paragraph(_SCALED),
-            _regime_table(errors, SCALED),
-            drawn(
-                "scatter_scaled",
-                lambda: draw_scaled(errors, plan.epsilons),
-                SCALED.title,
-                _SCATTER,
-            ),
-        )
-    )
-    if figures == "all":
-        parts.append(page.section("Theory, shown"))
-        for shown in THEORY:
-            parts.append(page.section(shown.title, level=3))
-            parts.append(drawn(shown.name, partial(shown.draw, _REPEATS), shown.title, shown.text))
-    if apart:
-        parts.append(_extra(Errors(results, plan, apart)))
-    parts += [
-        _tables(entries, missing),
-        _every_number(errors, entries),
-        _how(plan, command),
-    ]
-    title = "Demonstration on generated tables" if message else "The paper's experiments"
-    target = folder / "report.html"
-    target.write_text(page.whole_page(f"dpfit: {title}", *parts), "utf-8")
-    return target
+        draw = partial(draw_ours, errors, ours, levels)
+        yield from drawn(f"scatter_{ours}", draw, title, title)
+    yield Heading("Why: features of one size")
+    yield Text(_SCALED)
+    yield from _regime(errors, SCALED)
+    draw = partial(draw_scaled, errors, levels)
+    yield from drawn("scatter_scaled", draw, SCALED.title, _SCATTER)
 
 
 _ERRORS = (
@@ -192,7 +185,7 @@ def _levels(plan: Plan) -> list[str]:
     return [f"ε = {epsilon:g}" for epsilon in plan.epsilons]
 
 
-def _result_in_brief(errors: Errors, plan: Plan) -> str:
+def _brief(errors: Errors) -> Grid:
     found = headline(errors)
     rows = [
         [
@@ -205,29 +198,25 @@ def _result_in_brief(errors: Errors, plan: Plan) -> str:
             ("every linear peer", "every linear method on the table"),
         )
     ]
-    fixed = wins(errors, REGIMES[2])
     rows += [
         [f"BoostedAdaSSP fixed beats {METHODS[peer].label} fixed", *map(_of, pairs)]
-        for peer, pairs in fixed.items()
+        for peer, pairs in wins(errors, REGIMES[2]).items()
     ]
-    return page.section("In brief", page.table(["tables won", *_levels(plan)], rows))
+    return Grid(["tables won", *_levels(errors.plan)], rows)
 
 
-def _claims(claims: Sequence[Claim]) -> str:
+def _claims(claims: Sequence[Claim]) -> Grid:
     rows = [[c.text, c.criterion, c.measured, c.verdict, c.why] for c in claims]
     marks = {
         (y, 3): "holds" if claim.holds else "fails"
         for y, claim in enumerate(claims)
         if claim.holds is not None
     }
-    header = ["the paper's claim", "taken to mean", "measured", "", "why"]
-    return page.section(
-        "Claims of the paper's section on experiments",
-        page.table(header, rows, text=True, marks=marks),
-    )
+    header = ["the paper's claim", "taken to mean", "measured", "outcome", "why"]
+    return Grid(header, rows, wordy=True, marks=marks)
 
 
-def _regime_table(errors: Errors, regime: Regime) -> str:
+def _regime(errors: Errors, regime: Regime) -> Iterator[Block]:
     found = means(errors, regime)
     rows, marks = [], {}
     for y, (name, values) in enumerate(found.items()):
@@ -238,62 +227,58 @@ def _regime_table(errors: Errors, regime: Regime) -> str:
             if name != "least_squares" and value == min(others):
                 marks[y, x + 2] = "best"
     header = ["geometric mean of test MSE / Var(y)", "hyperparameters", *_levels(errors.plan)]
-    against = [
-        [f"BoostedAdaSSP beats {METHODS[peer].label}", *map(_of, pairs)]
-        for peer, pairs in wins(errors, regime).items()
-    ]
-    return page.table(header, rows, marks=marks) + page.table(
-        ["tables won", *_levels(errors.plan)], against
+    yield Grid(header, rows, marks=marks)
+    yield Grid(
+        ["tables won", *_levels(errors.plan)],
+        [
+            [f"BoostedAdaSSP beats {METHODS[peer].label}", *map(_of, pairs)]
+            for peer, pairs in wins(errors, regime).items()
+        ],
     )
 
 
-def _regime(errors: Errors, regime: Regime) -> str:
-    return page.section(f"Regime ({regime.key}): {regime.title}", _regime_table(errors, regime))
-
-
-def _ours(errors: Errors) -> str:
+def _ours(errors: Errors) -> Grid:
     rows = []
     for name, pairs in headline(errors).items():
         ours, _, other = name.partition(" / ")
         label = METHODS[other].label if other in METHODS else other
         rows.append([f"{METHODS[ours].label} beats {label}", *map(_of, pairs)])
-    return page.section(
-        f"Regime (d): {REGIMES[3].title}",
-        page.table(["tables won", *_levels(errors.plan)], rows),
-    )
+    return Grid(["tables won", *_levels(errors.plan)], rows)
 
 
-def _extra(errors: Errors) -> str:
-    return page.section(
-        "Tables apart",
-        page.paragraph(
-            "Partly reconstructed or much smaller than the paper's; not in any figure above."
-        ),
-        *(
-            page.section(f"({regime.key}) {regime.title}", _regime_table(errors, regime), level=3)
-            for regime in (REGIMES[0], REGIMES[2])
-        ),
-        _ours(errors).replace("<h2>", "<h3>").replace("</h2>", "</h3>"),
-    )
+def _theory() -> Iterator[Block]:
+    yield Heading("Theory, shown")
+    for shown in THEORY:
+        yield Heading(shown.title, level=3)
+        yield Picture(shown.name, shown.draw(_REPEATS), shown.title, shown.text)
 
 
-def _tables(entries: Sequence[Entry], missing: Sequence[int]) -> str:
+def _apart(errors: Errors) -> Iterator[Block]:
+    yield Heading("Tables apart")
+    yield Text("Partly reconstructed, or much smaller than the paper's; in no figure above.")
+    for regime in (REGIMES[0], REGIMES[2]):
+        yield Heading(f"({regime.key}) {regime.title}", level=3)
+        yield from _regime(errors, regime)
+    yield Heading(f"(d) {REGIMES[3].title}", level=3)
+    yield _ours(errors)
+
+
+def _tables(entries: Sequence[Entry], missing: Sequence[int]) -> Iterator[Block]:
     rows = [
         [str(e.number), e.name, e.group, f"{e.n:,}", str(e.d), f"{e.bound:.6g}", e.note or "–"]
         for e in entries
     ]
-    lost = ", ".join(map(str, missing))
     header = ["task", "table", "group", "n", "d", "max |y|", "where it differs from the paper"]
-    return page.section(
-        "Tables",
-        page.table(header, rows),
-        page.paragraph(f"Tasks of the paper that were not there: {lost or 'none'}.", "note"),
-    )
+    yield Heading("Tables")
+    yield Grid(header, rows)
+    lost = ", ".join(map(str, missing))
+    yield Text(f"Tasks of the paper that were not there: {lost or 'none'}.")
 
 
-def _every_number(errors: Errors, entries: Sequence[Entry]) -> str:
-    parts = []
+def _every_number(errors: Errors, entries: Sequence[Entry]) -> Iterator[Block]:
     names = {entry.number: entry.name for entry in entries}
+    yield Heading("Every table")
+    yield Text("Test MSE / Var(y), median of seeds; all numbers are in results.csv.")
     for setting in ("fixed", "tuned"):
         for epsilon in errors.plan.epsilons:
             columns = [(name, setting) for name in PEERS]
@@ -305,16 +290,11 @@ def _every_number(errors: Errors, entries: Sequence[Entry]) -> str:
                 for x, cell in enumerate(cells[:-1]):
                     if cell is not None and cell == min(private):
                         marks[y, x + 1] = "best"
-                rows.append(
-                    [f"{task} {names[task]}", *("–" if c is None else _value(c) for c in cells)]
-                )
+                shown = ["–" if cell is None else _value(cell) for cell in cells]
+                rows.append([f"{task} {names[task]}", *shown])
             header = ["table", *(METHODS[name].label for name, _ in columns)]
-            parts.append(
-                page.details(
-                    f"ε = {epsilon:g}, peers {setting}", page.table(header, rows, marks=marks)
-                )
-            )
-    return page.section("Every table: test MSE / Var(y), median of seeds", *parts)
+            title = f"ε = {epsilon:g}, peers {setting}"
+            yield Folded(title, (Grid(header, rows, marks=marks),))
 
 
 def _ranges(method: Method) -> str:
@@ -327,7 +307,8 @@ def _ranges(method: Method) -> str:
     return "; ".join(found) or "–"
 
 
-def _how(plan: Plan, command: Sequence[str]) -> str:
+def _how(plan: Plan, command: Sequence[str]) -> Iterator[Block]:
+    methods = [method for method in METHODS.values() if method.name in plan.methods]
     rows = [
         [
             method.label,
@@ -335,21 +316,23 @@ def _how(plan: Plan, command: Sequence[str]) -> str:
             _ranges(method),
             str(plan.trials_of(method)) if method.space else "–",
         ]
-        for method in METHODS.values()
-        if method.name in plan.methods
+        for method in methods
     ]
-    slow = ", ".join(m.label for m in METHODS.values() if m.slow)
+    slow = ", ".join(method.label for method in methods if method.slow)
+    yield Heading("How it was done")
+    yield Text(_METHOD.format(seeds=plan.seeds, delta=plan.delta))
+    yield Text(_SLOW_NOTE.format(rows=plan.tuning_rows, names=slow or "none"))
+    yield Grid(["method", "fixed", "tuned within (logarithmic)", "trials"], rows, wordy=True)
+    yield Heading("Command", level=3)
+    yield Code(shlex.join(command))
+    yield Heading("Machine and versions", level=3)
     facts = [[name, value] for name, value in (*hardware().items(), *versions().items())]
-    return page.section(
-        "How it was done",
-        page.paragraph(_METHOD.format(seeds=plan.seeds, delta=plan.delta)),
-        page.paragraph(_SLOW_NOTE.format(rows=plan.tuning_rows, names=slow)),
-        page.table(["method", "fixed", "tuned within (logarithmic)", "trials"], rows, text=True),
-        page.section("Command", page.code(shlex.join(command)), level=3),
-        page.section("Machine and versions", page.table(["", ""], facts, text=True), level=3),
-    )
+    yield Grid(["what", "which"], facts, wordy=True)
 
 
+_SLOW_NOTE = (
+    "Rows were capped at {rows:,} for tuning the slow methods ({names}); final fits use all rows."
+)
 _METHOD = (
     "Rows with missing values are dropped, levels are one-hot and public, columns are not scaled, "
     "and a fifth of the rows is for testing, all as in the paper's own script (seed 42 for the "
