@@ -6,7 +6,7 @@ import pytest
 
 from dpfit.experiments.methods import METHODS, OURS, PEERS, Choice
 from dpfit.experiments.seeds import seed_of
-from dpfit.experiments.tuning import Trial, best, propose
+from dpfit.experiments.tuning import Trial, finalists, propose
 
 
 @pytest.mark.parametrize("name", PEERS)
@@ -23,7 +23,7 @@ def test_tuning_starts_from_the_fixed_setting_and_stays_within_its_ranges(name):
             else:
                 assert values.low <= parameters[key] <= values.high
         history.append(Trial(parameters, math.inf if number == 3 else float(number % 5)))
-    assert best(history) == history[0].parameters
+    assert finalists(history)[:3] == [0, 5, 10]
 
 
 def test_a_study_goes_on_as_if_it_had_not_been_stopped():
@@ -39,6 +39,14 @@ def test_a_study_goes_on_as_if_it_had_not_been_stopped():
     whole = study([], 16)
     assert study(study([], 12), 16) == whole
     assert study([Trial(dict(t.parameters), t.error) for t in whole[:13]], 16) == whole
+
+
+def test_the_best_few_and_the_fixed_setting_are_looked_at_again():
+    errors = [9.0, 5.0, 1.0, 1.0, 2.0, 3.0, math.inf]
+    trials = [Trial({"tau": float(i)}, error) for i, error in enumerate(errors)]
+    trials[3] = Trial({"tau": 2.0}, 1.0)
+    assert finalists(trials) == [2, 4, 5, 0]
+    assert finalists(trials[:1]) == [0]
 
 
 def test_the_papers_ranges_and_fixed_hyperparameters():

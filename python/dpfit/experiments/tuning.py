@@ -13,10 +13,12 @@ from typing import Any
 
 from dpfit.experiments.methods import Choice, Method, Parameters, Range
 
-__all__ = ["Trial", "best", "propose"]
+__all__ = ["Trial", "finalists", "propose"]
 
 # Optuna wants finite numbers.
 _WORST = 1e300
+# How many of the best trials are looked at again.
+_FINALISTS = 3
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,30 @@ class Trial:
     error: float
 
 
-def best(trials: Sequence[Trial]) -> Parameters:
-    """Return the hyperparameters with the smallest error, the first of equals."""
-    return min(trials, key=lambda trial: trial.error).parameters
+def finalists(trials: Sequence[Trial]) -> list[int]:
+    """Return the trials to look at again: the best few, and the fixed setting.
+
+    One draw of the noise makes some bad hyperparameters look good: the best of many trials is
+    partly the luckiest. A second look at a few finds that out.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        A study that is done; the first is the fixed setting.
+
+    Returns
+    -------
+    list of int
+        Numbers of trials, the best first.
+    """
+    order = sorted(range(len(trials)), key=lambda number: trials[number].error)
+    kept: list[int] = []
+    for number in order:
+        if all(trials[number].parameters != trials[other].parameters for other in kept):
+            kept.append(number)
+        if len(kept) == _FINALISTS:
+            break
+    return kept if 0 in kept else [*kept, 0]
 
 
 def propose(method: Method, history: Sequence[Trial], seed: int) -> Parameters:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 import time
 import warnings
 from pathlib import Path
@@ -15,7 +16,7 @@ from dpfit.experiments.plan import Plan, Unit
 from dpfit.experiments.seeds import seed_of
 from dpfit.experiments.store import Result, Store, TrialRow
 from dpfit.experiments.tables import Split
-from dpfit.experiments.tuning import Trial, best, propose
+from dpfit.experiments.tuning import Trial, finalists, propose
 
 __all__ = ["do"]
 
@@ -51,7 +52,7 @@ def do(unit: Unit, plan: Plan, path: Path) -> float:
     split = table.split(plan.most_rows)
     parameters = dict(method.fixed)
     if tuned:
-        parameters = best(_tune(unit, method, plan, split, table.binary, store)[:trials])
+        parameters = _tuned(unit, method, plan, split, table.binary, store)
     if unit.setting == "scaled":
         split = split.scaled()
     variance = float(np.var(split.y_test))
@@ -81,10 +82,10 @@ def do(unit: Unit, plan: Plan, path: Path) -> float:
     return time.perf_counter() - start
 
 
-def _tune(
+def _tuned(
     unit: Unit, method: Method, plan: Plan, split: Split, binary: np.ndarray, store: Store
-) -> list[Trial]:
-    """Return the trials of this study, of which those not yet done are done now.
+) -> Parameters:
+    """Return hyperparameters tuned on this table; trials that are not yet done are done now.
 
     All rows of a study are held out and shuffled alike, whatever was done before.
     """
@@ -101,7 +102,18 @@ def _tune(
         seconds = time.perf_counter() - before
         store.add_trial(TrialRow(*key, number, len(part.y), parameters, mse, seconds))
         history.append(Trial(parameters, mse))
-    return history
+    history = history[: plan.trials_of(method)]
+
+    def again(number: int) -> float:
+        """Return a trial's error, as the median over draws of the noise."""
+        found = [history[number].error]
+        for draw in range(1, method.draws):
+            seed = seed_of("again", *key, number, draw)
+            spend = Spend(unit.epsilon, plan.delta, seed, binary)
+            found.append(_error(method, history[number].parameters, spend, part)[0])
+        return statistics.median(found)
+
+    return history[min(finalists(history), key=again)].parameters
 
 
 def _error(method: Method, parameters: Parameters, spend: Spend, split: Split) -> tuple[float, str]:
