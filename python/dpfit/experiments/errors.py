@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import statistics
 from collections import defaultdict
@@ -107,6 +108,12 @@ class Errors:
             if row.task in wanted and row.trials == trials and row.seed < plan.seeds:
                 fits[row.task, row.method, row.setting, row.epsilon].append(row.relative)
         self.median = {key: statistics.median(found) for key, found in fits.items()}
+
+    def only(self, tasks: Iterable[int]) -> Errors:
+        """Return the same of fewer tables."""
+        part = copy.copy(self)
+        part.tasks = tuple(tasks)
+        return part
 
     def of(self, task: int, side: Side, epsilon: float) -> float | None:
         """Return one error; None if it was not measured."""
