@@ -156,6 +156,14 @@ def test_the_command_line_is_quiet_in_pipes_and_says_what_is_wrong(tmp_path):
     assert "report: " in done.stdout
 
 
+def test_missing_packages_are_named_at_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("dpfit.experiments.reproduction._PACKAGES", ("optuna", "no_such_package"))
+    assert main(["--data", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "need no_such_package" in said
+    assert 'pip install "dpfit[experiments]"' in said
+
+
 def test_wrong_options_are_refused(tmp_path, capsys):
     data = folder_of_tables(tmp_path / "data", rows=200)
     assert main(["--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpfit.experiments.reproduce import reproduce
+from dpfit.experiments.reproduction import reproduce
 
 __all__ = ["main", "reproduce"]
 

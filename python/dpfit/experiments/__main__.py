@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dpfit.exceptions import DpfitError
 from dpfit.experiments.methods import METHODS
-from dpfit.experiments.reproduce import reproduce
+from dpfit.experiments.reproduction import reproduce
 
 __all__ = ["main"]
 
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             jobs=options.jobs,
             figures=options.figures,
         )
-    except (DpfitError, FileNotFoundError) as problem:
+    except (DpfitError, FileNotFoundError, ImportError) as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

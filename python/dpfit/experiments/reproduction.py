@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -21,6 +22,8 @@ from dpfit.experiments.summary import headline
 __all__ = ["reproduce"]
 
 _STORE = "results.sqlite"
+# Of the extra, what every run needs.
+_PACKAGES = ("interpret", "matplotlib", "optuna", "pandas", "pyarrow", "rich")
 _FOLDER = Path("dpfit-experiments")
 # What makes a run quick: fewer rows, trials, seeds and privacy levels, and no wide tables.
 _QUICK = Plan(epsilons=(1.0,), trials=4, seeds=1, tuning_rows=4000, most_rows=5000)
@@ -97,6 +100,8 @@ def reproduce(
 
     Raises
     ------
+    ImportError
+        If the extra ``experiments`` is not installed.
     ParameterError
         If an option makes no sense.
     FileNotFoundError
@@ -104,6 +109,7 @@ def reproduce(
     StoreMismatchError
         If the output folder holds results of a different run.
     """
+    _check_packages()
     plan = _plan(quick, epsilons, delta, trials, seeds, most_rows, methods)
     jobs = os.cpu_count() or 1 if jobs is None else jobs
     if jobs < 1:
@@ -140,6 +146,15 @@ def reproduce(
         say(line)
     say(f"report: {page}")
     return page
+
+
+def _check_packages() -> None:
+    """Say at once what would be missing in an hour."""
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ImportError(
+            f'experiments need {", ".join(missing)}: pip install "dpfit[experiments]"'
+        )
 
 
 def _plan(
