@@ -25,12 +25,11 @@ def _panel(axis: Any, pair: Comparison, colour: str) -> None:
         return min(max(value, _LEAST), _MOST)
 
     axis.plot([_LEAST, _MOST], [_LEAST, _MOST], color="0.55", lw=0.9, zorder=1)
-    for mark, beyond in (("o", False), (">", True)):
-        points = [
-            (shown(x), shown(y))
-            for x, y in zip(pair.second, pair.first, strict=True)
-            if (x > _MOST) is beyond
-        ]
+    marks: dict[str, list[tuple[float, float]]] = {"o": [], ">": [], "^": []}
+    for x, y in zip(pair.second, pair.first, strict=True):
+        mark = ">" if x > _MOST else "^" if y > _MOST else "o"
+        marks[mark].append((shown(x), shown(y)))
+    for mark, points in marks.items():
         if points:
             axis.plot(*zip(*points, strict=True), ls="", marker=mark, ms=4.6, mew=0,
                       color=colour, alpha=0.8, zorder=3, clip_on=False)  # fmt: skip
@@ -39,7 +38,8 @@ def _panel(axis: Any, pair: Comparison, colour: str) -> None:
     axis.set_xticks([1e-3, 1e-1, 1e1, 1e3])
     axis.set_yticks([1e-3, 1e-1, 1e1, 1e3])
     axis.minorticks_off()
-    fractions(axis, pair.wins, pair.losses)
+    if pair.tasks:
+        fractions(axis, pair.wins, pair.losses)
 
 
 def _how(setting: str) -> str:
