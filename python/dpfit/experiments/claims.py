@@ -10,6 +10,7 @@ from dpfit.experiments.errors import Comparison, Errors, gmean
 from dpfit.experiments.methods import METHODS
 from dpfit.experiments.plan import Plan
 from dpfit.experiments.regimes import PAPER, REGIMES, SCALED, Regime
+from dpfit.experiments.registry import registry
 from dpfit.experiments.store import Result
 
 __all__ = ["Claim", "check_claims"]
@@ -115,6 +116,17 @@ class _Judge:
             f"{self.wins(pairs)}."
         )
 
+    def losses(self, pairs: Sequence[Comparison]) -> str:
+        """Name the tables on which the first has the larger error at some level."""
+        lost = {
+            task
+            for pair in pairs
+            for task, first, second in zip(pair.tasks, pair.first, pair.second, strict=True)
+            if first > second
+        }
+        known = [registry()[task] for task in sorted(lost) if task in registry()]
+        return ", ".join(f"{task.name} ({task.bound:g})" for task in known) or "none"
+
     def to_least_squares(self, method: str) -> list[float]:
         """Return error over that of least squares at every level, tuned."""
         return [
@@ -193,8 +205,9 @@ def _adassp(judge: _Judge) -> list[Claim]:
             judge.wins(all_fixed),
             judge.outcome(all_fixed, lambda p: p.majority and p.ratio < _SUBSTANTIAL),
             "One round is held to predictions of about its threshold (the clipping bias of the "
-            "theory section). Exceptions are tables whose targets are smaller than the threshold: "
-            "nothing is clipped there, and boosting only adds noise.",
+            "theory section). Where targets do not exceed it, nothing is clipped, and boosting only "
+            "adds noise. Tables on which it loses at some ε, with the largest |y|: "
+            f"{judge.losses(all_fixed)}.",
         ),
     ]
 
@@ -204,9 +217,9 @@ def _descent(judge: _Judge) -> list[Claim]:
         judge.outperforms(
             "gradient_descent",
             "BoostedAdaSSP substantially outperforms DP gradient descent in all settings",
-            "Gradient descent with steps of size one diverges on columns that are not of one size; "
-            "tuned, its best choice is often to do little. "
-            + judge.scaled_note("gradient_descent"),
+            "A step of one in a coefficient moves predictions by the size of its column, which is in "
+            "the thousands in many tables; one clipping norm and one schedule for all columns "
+            "cannot mend that. " + judge.scaled_note("gradient_descent"),
         )
     ]
 
@@ -263,8 +276,9 @@ def _tukey(judge: _Judge) -> list[Claim]:
                 for name, found in ratios.items()
             ),
             nearer,
-            "They come closer, but clipping rows by their norm changes the regression that is "
-            "solved, and a limit of more budget does not undo it.",
+            "They come closer. What stays: BoostedAdaSSP clips rows by their norm, which changes the "
+            "regression that is solved whatever the budget; TukeyEM still has too few rows for each "
+            "model on some tables.",
         ),
         Claim(
             "TukeyEM produces an all-zero parameter vector in many scenarios",
