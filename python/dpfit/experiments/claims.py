@@ -205,8 +205,8 @@ def _adassp(judge: _Judge) -> list[Claim]:
             judge.wins(all_fixed),
             judge.outcome(all_fixed, lambda p: p.majority and p.ratio < _SUBSTANTIAL),
             "One round is held to predictions of about its threshold (the clipping bias of the "
-            "theory section). Where targets do not exceed it, nothing is clipped, and boosting only "
-            "adds noise. Tables on which it loses at some ε, with the largest |y|: "
+            "theory section). Where targets do not exceed it, nothing is clipped, and boosting "
+            "only adds noise. Tables on which it loses at some ε, with the largest |y|: "
             f"{judge.losses(all_fixed)}.",
         ),
     ]
@@ -217,8 +217,8 @@ def _descent(judge: _Judge) -> list[Claim]:
         judge.outperforms(
             "gradient_descent",
             "BoostedAdaSSP substantially outperforms DP gradient descent in all settings",
-            "A step of one in a coefficient moves predictions by the size of its column, which is in "
-            "the thousands in many tables; one clipping norm and one schedule for all columns "
+            "A step of one in a coefficient moves predictions by the size of its column, which is "
+            "in the thousands in many tables; one clipping norm and one schedule for all columns "
             "cannot mend that. " + judge.scaled_note("gradient_descent"),
         )
     ]
@@ -276,9 +276,9 @@ def _tukey(judge: _Judge) -> list[Claim]:
                 for name, found in ratios.items()
             ),
             nearer,
-            "They come closer. What stays: BoostedAdaSSP clips rows by their norm, which changes the "
-            "regression that is solved whatever the budget; TukeyEM still has too few rows for each "
-            "model on some tables.",
+            "They come closer. What stays: BoostedAdaSSP clips rows by their norm, which changes "
+            "the regression that is solved whatever the budget; TukeyEM still has too few rows for "
+            "each model on some tables.",
         ),
         Claim(
             "TukeyEM produces an all-zero parameter vector in many scenarios",
