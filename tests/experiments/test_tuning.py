@@ -5,6 +5,7 @@ import math
 import pytest
 
 from dpfit.experiments.methods import METHODS, OURS, PEERS, Choice
+from dpfit.experiments.plan import Plan
 from dpfit.experiments.seeds import seed_of
 from dpfit.experiments.tuning import Trial, finalists, propose
 
@@ -14,7 +15,7 @@ def test_tuning_starts_from_the_fixed_setting_and_stays_within_its_ranges(name):
     method = METHODS[name]
     history = []
     for number in range(14):
-        parameters = propose(method, history, seed_of(name, number))
+        parameters = propose(method.fixed, method.space, history, seed_of(name, number))
         if number == 0:
             assert parameters == dict(method.fixed)
         for key, values in method.space.items():
@@ -31,7 +32,9 @@ def test_a_study_goes_on_as_if_it_had_not_been_stopped():
 
     def study(history, until):
         while len(history) < until:
-            parameters = propose(method, history, seed_of("study", len(history)))
+            parameters = propose(
+                method.fixed, method.space, history, seed_of("study", len(history))
+            )
             error = abs(math.log10(parameters["tau"]) - 1) + abs(math.log10(parameters["x_bound"]))
             history.append(Trial(parameters, error))
         return history
@@ -63,6 +66,15 @@ def test_the_papers_ranges_and_fixed_hyperparameters():
         assert (METHODS[name].space[key].low, METHODS[name].space[key].high) == (1, 4000)
     leaves = METHODS["dp_ebm"].space["max_leaves"]
     assert (leaves.low, leaves.high) == (1, 1000)
+
+
+def test_the_range_of_rounds_of_dp_ebm_may_be_shortened_and_no_other():
+    plan = Plan(ebm_rounds=500)
+    assert plan.space_of(METHODS["dp_ebm"])["max_rounds"].high == 500
+    for name in PEERS:
+        assert Plan().space_of(METHODS[name]) == dict(METHODS[name].space)
+        if name != "dp_ebm":
+            assert plan.space_of(METHODS[name]) == dict(METHODS[name].space)
 
 
 def test_ours_have_nothing_to_tune():

@@ -32,6 +32,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--trials", type=int, help="Optuna trials for each (default: 20)")
     add("--seeds", type=int, help="final fits of each (default: 3)")
     add("--rows", type=int, help="rows of each table that are used (default: all)")
+    add("--ebm-rounds", type=int, metavar="N",
+        help="upper end of DP-EBM's range of rounds, which decides the time (default: 4000)")  # fmt: skip
     add("--method", action="append", choices=sorted(METHODS), help="may be repeated")
     add("--task", type=int, action="append", metavar="NUMBER", help="may be repeated")
     add("--extra", action="store_true", help="also the tables in FOLDER/extra, reported apart")
@@ -67,6 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             trials=options.trials,
             seeds=options.seeds,
             most_rows=options.rows,
+            ebm_rounds=options.ebm_rounds,
             methods=options.method,
             tasks=options.task,
             extra=options.extra,

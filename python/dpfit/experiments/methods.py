@@ -16,7 +16,17 @@ from dpfit.linear import PrivateLinearRegression
 from dpfit.paper import AdaSSP, BoostedAdaSSP, DPGradientDescent, TukeyEM
 from dpfit.schema import Binary, Schema
 
-__all__ = ["METHODS", "OURS", "PEERS", "Choice", "Method", "Parameters", "Range", "Spend"]
+__all__ = [
+    "METHODS",
+    "OURS",
+    "PEERS",
+    "Choice",
+    "Method",
+    "Parameters",
+    "Range",
+    "Spend",
+    "Value",
+]
 
 Value = float | int | str | bool
 Parameters = dict[str, Value]

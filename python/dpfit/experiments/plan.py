@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from dpfit.experiments.catalogue import Entry
-from dpfit.experiments.methods import METHODS, Method
+from dpfit.experiments.methods import METHODS, Choice, Method, Range
 
 __all__ = ["Plan", "Setting", "Unit", "units"]
 
@@ -36,6 +36,8 @@ class Plan:
         Rows that slow methods are tuned on, at most.
     most_rows : int or None
         Rows of a table that are used at all, at most.
+    ebm_rounds : int
+        The upper end of DP-EBM's range of rounds. The paper's is 4000; a trial's time grows with it.
     methods : tuple of str
         What is compared.
     """
@@ -46,11 +48,20 @@ class Plan:
     seeds: int = 3
     tuning_rows: int = 50_000
     most_rows: int | None = None
+    ebm_rounds: int = 4000
     methods: tuple[str, ...] = tuple(METHODS)
 
     def trials_of(self, method: Method) -> int:
         """Return how many trials a method gets."""
         return self.trials * method.trials
+
+    def space_of(self, method: Method) -> dict[str, Range | Choice]:
+        """Return the tuning ranges of a method."""
+        space = dict(method.space)
+        rounds = space.get("max_rounds")
+        if isinstance(rounds, Range):
+            space["max_rounds"] = replace(rounds, high=min(rounds.high, self.ebm_rounds))
+        return space
 
     def must_agree(self) -> dict[str, str]:
         """Return what all results in one store have in common."""
@@ -58,6 +69,7 @@ class Plan:
             "delta": repr(self.delta),
             "tuning_rows": repr(self.tuning_rows),
             "most_rows": repr(self.most_rows),
+            "ebm_rounds": repr(self.ebm_rounds),
         }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -16,7 +16,7 @@ from dpfit.experiments.environment import hardware, versions
 from dpfit.experiments.errors import Errors
 from dpfit.experiments.export import write_json, write_results
 from dpfit.experiments.markdown import to_markdown
-from dpfit.experiments.methods import METHODS, OURS, PEERS, Choice, Method
+from dpfit.experiments.methods import METHODS, OURS, PEERS, Choice, Range
 from dpfit.experiments.overview import draw_errors, draw_wins
 from dpfit.experiments.page import to_html
 from dpfit.experiments.plan import Plan
@@ -306,9 +306,9 @@ def _every_number(errors: Errors, entries: Sequence[Entry]) -> Iterator[Block]:
             yield Folded(title, (Grid(header, rows, marks=marks),))
 
 
-def _ranges(method: Method) -> str:
+def _ranges(space: Mapping[str, Range | Choice]) -> str:
     found = []
-    for name, values in method.space.items():
+    for name, values in space.items():
         if isinstance(values, Choice):
             found.append(f"{name} in {{{', '.join(map(str, values.values))}}}")
         else:
@@ -322,7 +322,7 @@ def _how(plan: Plan, command: Sequence[str]) -> Iterator[Block]:
         [
             method.label,
             ", ".join(f"{k}={v}" for k, v in method.fixed.items()) or "–",
-            _ranges(method),
+            _ranges(plan.space_of(method)),
             str(plan.trials_of(method)) if method.space else "–",
         ]
         for method in methods
@@ -331,6 +331,9 @@ def _how(plan: Plan, command: Sequence[str]) -> Iterator[Block]:
     yield Heading("How it was done")
     yield Text(_METHOD.format(seeds=plan.seeds, delta=plan.delta))
     yield Text(_SLOW_NOTE.format(rows=plan.tuning_rows, names=slow or "none"))
+    most = METHODS["dp_ebm"].space["max_rounds"]
+    if isinstance(most, Range) and plan.ebm_rounds < most.high:
+        yield Text(_ROUNDS_NOTE.format(rounds=plan.ebm_rounds, paper=most.high))
     yield Grid(["method", "fixed", "tuned within (logarithmic)", "trials"], rows, wordy=True)
     yield Heading("Command", level=3)
     yield Code(shlex.join(command))
@@ -339,6 +342,10 @@ def _how(plan: Plan, command: Sequence[str]) -> Iterator[Block]:
     yield Grid(["what", "which"], facts, wordy=True)
 
 
+_ROUNDS_NOTE = (
+    "DP-EBM was tuned within at most {rounds:,} rounds, not {paper:,.0f} as in the paper's table: "
+    "its time grows with rounds and columns, and the full range would have taken days."
+)
 _SLOW_NOTE = (
     "Rows were capped at {rows:,} for tuning the slow methods ({names}); final fits use all rows."
 )

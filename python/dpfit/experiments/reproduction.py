@@ -26,7 +26,7 @@ _STORE = "results.sqlite"
 _PACKAGES = ("interpret", "matplotlib", "optuna", "pandas", "pyarrow", "rich")
 _FOLDER = Path("dpfit-experiments")
 # What makes a run quick: fewer rows, trials, seeds and privacy levels, and no wide tables.
-_QUICK = Plan(epsilons=(1.0,), trials=4, seeds=1, tuning_rows=4000, most_rows=5000)
+_QUICK = Plan(epsilons=(1.0,), trials=4, seeds=1, tuning_rows=4000, most_rows=5000, ebm_rounds=300)
 _QUICK_COLUMNS = 27
 
 
@@ -40,6 +40,7 @@ def reproduce(
     trials: int | None = None,
     seeds: int | None = None,
     most_rows: int | None = None,
+    ebm_rounds: int | None = None,
     methods: Sequence[str] | None = None,
     tasks: Collection[int] | None = None,
     extra: bool = False,
@@ -74,6 +75,8 @@ def reproduce(
         Final fits of each; 3 if not given.
     most_rows : int, optional
         Rows of each table that are used; all if not given.
+    ebm_rounds : int, optional
+        The upper end of DP-EBM's range of rounds; the paper's 4000 if not given.
     methods : sequence of str, optional
         What to compare; all if not given.
     tasks : collection of int, optional
@@ -110,7 +113,7 @@ def reproduce(
         If the output folder holds results of a different run.
     """
     _check_packages()
-    plan = _plan(quick, epsilons, delta, trials, seeds, most_rows, methods)
+    plan = _plan(quick, epsilons, delta, trials, seeds, most_rows, ebm_rounds, methods)
     jobs = os.cpu_count() or 1 if jobs is None else jobs
     if jobs < 1:
         raise ParameterError(f"jobs={jobs} is out of range: at least 1")
@@ -118,7 +121,10 @@ def reproduce(
     if catalogue.message:
         say(catalogue.message)
         # A demonstration should not take long.
-        quick, plan = True, _plan(True, epsilons, delta, trials, seeds, most_rows, methods)
+        quick, plan = (
+            True,
+            _plan(True, epsilons, delta, trials, seeds, most_rows, ebm_rounds, methods),
+        )
     if quick:
         kept = tuple(entry for entry in catalogue.entries if entry.d <= _QUICK_COLUMNS)
         catalogue = replace(catalogue, entries=kept)
@@ -164,6 +170,7 @@ def _plan(
     trials: int | None,
     seeds: int | None,
     most_rows: int | None,
+    ebm_rounds: int | None,
     methods: Sequence[str] | None,
 ) -> Plan:
     plan = replace(_QUICK if quick else Plan(), delta=delta)
@@ -175,14 +182,22 @@ def _plan(
         plan = replace(plan, seeds=seeds)
     if most_rows is not None:
         plan = replace(plan, most_rows=most_rows)
+    if ebm_rounds is not None:
+        plan = replace(plan, ebm_rounds=ebm_rounds)
     if methods:
         plan = replace(plan, methods=tuple(methods))
     unknown = sorted(set(plan.methods) - set(METHODS))
     if unknown:
         raise ParameterError(f"methods {unknown} are not among {sorted(METHODS)}")
-    if plan.trials < 0 or plan.seeds < 1 or min(plan.epsilons) <= 0 or not 0 < plan.delta < 1:
+    if (
+        plan.trials < 0
+        or min(plan.seeds, plan.ebm_rounds) < 1
+        or min(plan.epsilons) <= 0
+        or not 0 < plan.delta < 1
+    ):
         raise ParameterError(
-            "trials must be at least 0, seeds at least 1, every epsilon positive and 0 < delta < 1"
+            "trials must be at least 0, seeds and rounds at least 1, every epsilon positive, "
+            "and 0 < delta < 1"
         )
     return plan
 
@@ -227,6 +242,7 @@ def _command(
         ("--seeds", plan.seeds, normal.seeds),
         ("--delta", plan.delta, normal.delta),
         ("--rows", plan.most_rows, normal.most_rows),
+        ("--ebm-rounds", plan.ebm_rounds, normal.ebm_rounds),
     ):
         command += [name, f"{value:g}"] if value != default else []
     if plan.epsilons != normal.epsilons:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpfit.experiments.methods import Choice, Method, Parameters, Range
+from dpfit.experiments.methods import Choice, Parameters, Range, Value
 
 __all__ = ["Trial", "finalists", "propose"]
 
@@ -55,13 +55,20 @@ def finalists(trials: Sequence[Trial]) -> list[int]:
     return kept if 0 in kept else [*kept, 0]
 
 
-def propose(method: Method, history: Sequence[Trial], seed: int) -> Parameters:
+def propose(
+    fixed: Mapping[str, Value],
+    space: Mapping[str, Range | Choice],
+    history: Sequence[Trial],
+    seed: int,
+) -> Parameters:
     """Return the next hyperparameters.
 
     Parameters
     ----------
-    method : Method
-        Whose tuning ranges.
+    fixed : mapping
+        The fixed hyperparameters.
+    space : mapping
+        The tuning ranges.
     history : sequence of Trial
         All earlier trials of this study, in order.
     seed : int
@@ -74,11 +81,11 @@ def propose(method: Method, history: Sequence[Trial], seed: int) -> Parameters:
         choices of Optuna's tree-structured Parzen estimator.
     """
     if not history:
-        return dict(method.fixed)
+        return dict(fixed)
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    space = _distributions(method.space)
+    distributions = _distributions(space)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
@@ -86,11 +93,11 @@ def propose(method: Method, history: Sequence[Trial], seed: int) -> Parameters:
             study.add_trial(
                 optuna.trial.create_trial(
                     params=dict(trial.parameters),
-                    distributions=space,
+                    distributions=distributions,
                     value=min(trial.error, _WORST),
                 )
             )
-        return dict(study.ask(space).params)
+        return dict(study.ask(distributions).params)
 
 
 def _distributions(space: Mapping[str, Range | Choice]) -> dict[str, Any]:

@@ -92,11 +92,11 @@ def _tuned(
     key = (unit.entry.number, unit.method, unit.epsilon)
     rows = plan.tuning_rows if method.slow else None
     part = split.held_out(seed_of("held out", unit.entry.number), rows)
-    history = store.trials(*key)
+    history, space = store.trials(*key), plan.space_of(method)
     while len(history) < plan.trials_of(method):
         number = len(history)
         before = time.perf_counter()
-        parameters = propose(method, history, seed_of("propose", *key, number))
+        parameters = propose(method.fixed, space, history, seed_of("propose", *key, number))
         spend = Spend(unit.epsilon, plan.delta, seed_of("trial", *key, number), binary)
         mse, _ = _error(method, parameters, spend, part)
         seconds = time.perf_counter() - before
