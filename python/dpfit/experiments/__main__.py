@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seeds", type=int, help="final fits of each (default: 3)")
     add("--rows", type=int, help="rows of each table that are used (default: all)")
     add("--ebm-rounds", type=int, metavar="N",
-        help="upper end of DP-EBM's range of rounds, which decides the time (default: 4000)")  # fmt: skip
+        help="upper end of DP-EBM's range of rounds (default: 4000, the paper's)")  # fmt: skip
     add("--method", action="append", choices=sorted(METHODS), help="may be repeated")
     add("--task", type=int, action="append", metavar="NUMBER", help="may be repeated")
     add("--extra", action="store_true", help="also the tables in FOLDER/extra, reported apart")

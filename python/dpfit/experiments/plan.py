@@ -37,7 +37,7 @@ class Plan:
     most_rows : int or None
         Rows of a table that are used at all, at most.
     ebm_rounds : int
-        The upper end of DP-EBM's range of rounds. The paper's is 4000; a trial's time grows with it.
+        The upper end of DP-EBM's range of rounds, 4000 in the paper. It decides the time of a run.
     methods : tuple of str
         What is compared.
     """

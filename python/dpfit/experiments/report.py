@@ -344,7 +344,7 @@ def _how(plan: Plan, command: Sequence[str]) -> Iterator[Block]:
 
 _ROUNDS_NOTE = (
     "DP-EBM was tuned within at most {rounds:,} rounds, not {paper:,.0f} as in the paper's table: "
-    "its time grows with rounds and columns, and the full range would have taken days."
+    "its time grows with rounds times columns, and most of a run's time is its tuning."
 )
 _SLOW_NOTE = (
     "Rows were capped at {rows:,} for tuning the slow methods ({names}); final fits use all rows."

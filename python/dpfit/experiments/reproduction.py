@@ -113,7 +113,8 @@ def reproduce(
         If the output folder holds results of a different run.
     """
     _check_packages()
-    plan = _plan(quick, epsilons, delta, trials, seeds, most_rows, ebm_rounds, methods)
+    asked = (epsilons, delta, trials, seeds, most_rows, ebm_rounds, methods)
+    plan = _plan(quick, *asked)
     jobs = os.cpu_count() or 1 if jobs is None else jobs
     if jobs < 1:
         raise ParameterError(f"jobs={jobs} is out of range: at least 1")
