@@ -28,6 +28,7 @@ __all__ = [
     "Failure",
     "Quantise",
     "Statistic",
+    "Sum",
     "SumEnergy",
     "SumGradient",
     "SumGram",

@@ -19,6 +19,7 @@ from dpfit.sources.blocks import (
     CountRows,
     Quantise,
     Statistic,
+    Sum,
     SumEnergy,
     SumGradient,
     SumGram,
@@ -29,6 +30,7 @@ from dpfit.table import Missing, Stored, Table, any_bins
 __all__ = ["FAN_IN", "ClusterSource", "ClusterTable", "Parts", "computed"]
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Sum)
 
 # Sums that a worker merges at a time.
 FAN_IN = 8
@@ -163,7 +165,7 @@ class _ClusterStored:
         return _total(self._blocks, SumEnergy(theta, tau))
 
 
-def _total(parts: Parts, statistic: Statistic[T]) -> T:  # type: ignore[type-var]
+def _total(parts: Parts, statistic: Statistic[S]) -> S:
     total = statistic.merge(parts.reduce(statistic))
     # There are rows, or it would have been said when they were counted.
     assert total is not None
