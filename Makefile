@@ -38,7 +38,7 @@ demo: $(VENV)/built $(VENV)/demo
 
 test: $(VENV)/built $(VENV)/tools
 	cargo test --quiet
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 	$(BIN)/python -m pytest -q --doctest-modules python/dpfit
 
 test-slow: $(VENV)/built $(VENV)/tools

@@ -423,7 +423,9 @@ def test_a_fitted_model_does_not_follow_its_parameters():
 
 @every
 @pytest.mark.parametrize(
-    "seed", [0, np.int64(7), np.random.RandomState(3), np.random.default_rng(3)], ids=repr
+    "seed",
+    [0, np.int64(7), np.random.RandomState(3), np.random.default_rng(3)],
+    ids=lambda s: type(s).__name__,
 )
 def test_a_seed_warns_and_is_on_record(cls, seed):
     with pytest.warns(InsecureSeedWarning, match="not private"):

@@ -1,6 +1,8 @@
 """One table for all engines, in parts, and what must be the same whoever fitted it."""
 
+import pathlib
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -73,6 +75,14 @@ def state(model):
     found = {key: value for key, value in sorted(vars(model).items()) if "_" in (key[0], key[-1])}
     # Twice, so that it does not matter which strings were the same object.
     return pickle.dumps(pickle.loads(pickle.dumps(found)))
+
+
+def example(engine):
+    """Return the code that the documentation has for an engine."""
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "engines.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (found,) = (block for block in blocks if engine in block)
+    return found
 
 
 def chain(error):

@@ -1,6 +1,7 @@
 """Dask tables: the same bits as in memory, on a real cluster, whatever becomes of its workers."""
 
 import os
+import pickle
 import signal
 import threading
 import time
@@ -16,11 +17,13 @@ from dask.distributed import Client, LocalCluster
 from dpfit import (
     Categorical,
     NotFiniteError,
+    Numeric,
     ParameterError,
     PrivateLinearRegression,
     Schema,
     SourceError,
 )
+from dpfit.plain import RowMap
 from dpfit.sources import blocks, cluster
 from dpfit.sources.dask import DaskFrameSource, _unit_hashes
 
@@ -31,6 +34,7 @@ from .engine_tables import (
     MARKER_TEXT,
     SCHEMA,
     chain,
+    example,
     fitted,
     parquet_files,
     state,
@@ -305,21 +309,26 @@ def test_partitions_that_do_not_match_are_refused():
 
 @pytest.mark.usefixtures("threads")
 def test_types_declare_levels_unless_they_are_those_of_the_rows():
-    whole = table(40).to_pandas()
+    # Of objects, as dates are in pandas, a type says nothing.
+    whole = table(40).to_pandas().drop(columns="built")
     whole["city"] = pd.Categorical.from_codes(whole.rooms % 4, CITIES)
     frame = in_parts(whole)
-    kinds = Schema.from_frame(frame, target="price")
+    # Objects may be anything: here they are dates.
+    known = {"built": Numeric()}
+    kinds = Schema.from_frame(frame, known, target="price")
     assert kinds["city"] == Categorical(CITIES)
-    assert kinds == Schema.from_frame(whole, target="price")
+    assert kinds == Schema.from_frame(whole, known, target="price")
     source = DaskFrameSource(frame.assign(city=frame.city.cat.as_unknown()), "price")
     assert source.declared[source.names.index("city")] is None
 
 
+@pytest.mark.usefixtures("threads")
+def test_the_example_in_the_documentation_runs(capsys):
+    exec(example("dask"), {})
+    assert "epsilon 1" in capsys.readouterr().out
+
+
 def test_a_block_travels():
-    import pickle
-
-    from dpfit.plain import RowMap
-
     row_map = RowMap([(0.0, 1.0, [(-1.0, 1.0, 0.5)])], (0.0, 1.0), 2.0**-18, 0.5)
     part = [([np.linspace(-1, 1, 100)], np.linspace(0, 1, 100))]
     (block,) = blocks.Quantise(row_map, "error")(part)

@@ -125,7 +125,7 @@ def _predicted(
     names = columns.names if keep else features
     if keep and name in names:
         raise wrong_use(f"the table has a column {name!r} already", "--name calls it otherwise")
-    kinds = _kinds(model, features, names, format)
+    kinds = _kinds(model, features, names)
     empty = pa.schema([*(columns.field(n) for n in names), (name, pa.float64())])
     none = True
     for batch in scan.reader.read(names, kinds):
@@ -140,10 +140,8 @@ def _predicted(
         yield chosen.empty_table()
 
 
-def _kinds(model: PrivateModel, features: list[str], names: list[str], format: Format) -> list[Any]:
+def _kinds(model: PrivateModel, features: list[str], names: list[str]) -> list[Kind | None]:
     """Return how columns are to be read."""
-    from dpfit.schema import Categorical
-
     if len(features) != len(model._kinds):
         raise failure(
             f"the model has {len(model._kinds)} columns and no names for them, the table has "
@@ -151,9 +149,8 @@ def _kinds(model: PrivateModel, features: list[str], names: list[str], format: F
         )
     found: dict[str, Kind] = dict(zip(features, model._kinds, strict=True))
     # In CSV a number may be written in many ways, and a code may begin with a zero: what is not
-    # used is copied as text. The level says no more than that, no value is looked up.
-    other: Kind | None = Categorical(("text",)) if format is Format.CSV else None
-    return [found.get(name, other) for name in names]
+    # used, and has no kind, is copied as text.
+    return [found.get(name) for name in names]
 
 
 def _predictions(model: PrivateModel, table: pa.Table) -> Any:

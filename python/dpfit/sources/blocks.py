@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpfit import _native, exceptions
-from dpfit.exceptions import DpfitError
+from dpfit.exceptions import DpfitError, SourceError
 from dpfit.plain import Bins, RowMap
 from dpfit.schema import Kind
+from dpfit.sources.frames import FrameSource, as_frame
 from dpfit.sources.source import LocalSource, tell_nothing
 from dpfit.table import Batch, Missing, bytes_of_row
 
@@ -31,6 +32,7 @@ __all__ = [
     "SumGradient",
     "SumGram",
     "encoded",
+    "frame_source",
     "guarded",
     "pack",
     "unpack",
@@ -77,6 +79,14 @@ def guarded(act: Callable[..., Any], *arguments: Any) -> Any:
         return act(*arguments)
     except Exception as error:
         return Failure.of(error)
+
+
+def frame_source(frame: Any, target: Any = None, unit: str | None = None) -> FrameSource:
+    """Return a part of a table, which is a frame of pandas or Arrow."""
+    found = as_frame(frame)
+    if found is None:
+        raise SourceError("a part of the table is no frame")
+    return FrameSource(found, target, unit)
 
 
 def encoded(source: LocalSource, kinds: Sequence[Kind], max_rows: int | None) -> list[Batch]:

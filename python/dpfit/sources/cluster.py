@@ -130,9 +130,8 @@ class ClusterSource(Source):
 
     def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
         """Return the rows for a fit, which stay on the workers."""
-        self._read = ClusterTable(
-            self.parts(kinds, reading.max_rows), self.columns, reading.missing
-        )
+        parts = self.parts(kinds, reading.max_rows)
+        self._read = ClusterTable(parts, self.columns, reading.missing)
         return self._read
 
     @abc.abstractmethod

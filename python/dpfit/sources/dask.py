@@ -11,10 +11,18 @@ import numpy as np
 from dpfit.exceptions import ParameterError, SourceError
 from dpfit.schema import Kind
 from dpfit.sources.arrays import ArraySource
-from dpfit.sources.blocks import Block, Failure, Quantise, Statistic, encoded, guarded
+from dpfit.sources.blocks import (
+    Block,
+    Failure,
+    Quantise,
+    Statistic,
+    encoded,
+    frame_source,
+    guarded,
+)
 from dpfit.sources.cluster import FAN_IN, ClusterSource, Parts, computed
 from dpfit.sources.columns import encode_array
-from dpfit.sources.frames import FrameSource, as_frame, encode_series, unit_values
+from dpfit.sources.frames import encode_series, unit_values
 from dpfit.sources.source import Predictor, Source
 from dpfit.table import Array, Batch
 from dpfit.units import owners
@@ -75,7 +83,7 @@ class DaskFrameSource(ClusterSource):
             raise ParameterError("with a unit, the target is a column too: give its name")
         # Types are all that is looked at.
         empty = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in table.dtypes.items()})
-        features = FrameSource(as_frame(empty), target if isinstance(target, str) else None, unit)  # type: ignore[arg-type]
+        features = frame_source(empty, target if isinstance(target, str) else None, unit)
         self.names = features.names
         self.declared = features.declared
         for place, name in enumerate(self.names or ()):
@@ -254,7 +262,7 @@ def _encode_frame(
     def act() -> list[Batch]:
         kinds, unit, max_rows = settings
         y = target if isinstance(target, str) else _numbers(target)
-        return encoded(FrameSource(_frame(frame), y, unit), kinds, max_rows)
+        return encoded(frame_source(frame, y, unit), kinds, max_rows)
 
     return _safely(act)
 
@@ -300,19 +308,12 @@ def _quantised(part: list[Batch] | Failure, quantise: Quantise) -> list[Block] |
 
 
 def _predict_frame(frame: Any, kinds: list[Kind], predictor: Predictor) -> Any:
-    return FrameSource(_frame(frame)).predict(kinds, predictor)
+    return frame_source(frame).predict(kinds, predictor)
 
 
 def _predict_array(x: Array, kinds: list[Kind], predictor: Predictor) -> Array:
     predictions: Array = ArraySource(_readable(x), None).predict(kinds, predictor)
     return predictions
-
-
-def _frame(frame: Any) -> Any:
-    found = as_frame(frame)
-    if found is None:
-        raise SourceError("a partition of the Dask table is no frame")
-    return found
 
 
 def _readable(x: Array) -> Array:

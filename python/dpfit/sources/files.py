@@ -275,9 +275,10 @@ def _wrong_value(path: File, names: Sequence[str]) -> Callable[[str], str]:
 def _csv_type(field: pa.Field, kind: Kind | None) -> pa.DataType:
     import pyarrow as pa
 
-    if isinstance(kind, Categorical) and kind.is_text:
+    if kind is None or (isinstance(kind, Categorical) and kind.is_text):
+        # Whose row it is may be a number first and a text later on.
         return pa.large_string()
-    if kind is not None and (pa.types.is_integer(field.type) or pa.types.is_null(field.type)):
+    if pa.types.is_integer(field.type) or pa.types.is_null(field.type):
         # A column of zeros, or of nothing, may go on with any number.
         return pa.float64()
     return field.type

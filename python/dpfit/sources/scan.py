@@ -32,7 +32,7 @@ class Reader(Protocol):
         """Return names and types of all columns, from as little reading as possible."""
 
     def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
-        """Read these columns, from the first row on; the kind of the unit is None.
+        """Read these columns, from the first row on; one that is no number has the kind None.
 
         Privacy
         -------

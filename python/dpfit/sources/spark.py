@@ -15,9 +15,18 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from dpfit.exceptions import ParameterError
 from dpfit.schema import Binary, Kind, Numeric
-from dpfit.sources.blocks import Block, Failure, Quantise, Statistic, encoded, pack, unpack
+from dpfit.sources.blocks import (
+    Block,
+    Failure,
+    Quantise,
+    Statistic,
+    encoded,
+    frame_source,
+    pack,
+    unpack,
+)
 from dpfit.sources.cluster import FAN_IN, ClusterSource, Parts, computed
-from dpfit.sources.frames import FrameSource, as_frame, feature_places
+from dpfit.sources.frames import feature_places
 from dpfit.sources.source import Predictor, rows_in_batch
 from dpfit.table import Batch
 
@@ -101,13 +110,12 @@ class SparkSource(ClusterSource):
         plain, names = list(kinds), self._features
 
         def predictions(frame):  # type: ignore[no-untyped-def]
-            named = as_frame(frame.set_axis(names, axis=1))
-            return FrameSource(named).predict(plain, predictor)  # type: ignore[arg-type]
+            return frame_source(frame.set_axis(names, axis=1)).predict(plain, predictor)
 
         # Spark looks at the types, as objects, to know what it is given.
         predictions.__annotations__ = {"frame": pd.DataFrame, "return": pd.Series}
         columns = functions.struct(*self._columns(names))
-        return functions.pandas_udf(predictions, "double")(columns)
+        return functions.pandas_udf(predictions, "double")(columns).alias("prediction")
 
 
 class _SparkParts(Parts):
@@ -260,8 +268,7 @@ class _Encode:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
         for table in self._tables(batches):
-            named = as_frame(table.rename_columns(self.names))
-            source = FrameSource(named, self.target, self.unit)  # type: ignore[arg-type]
+            source = frame_source(table.rename_columns(self.names), self.target, self.unit)
             for batch in encoded(source, self.kinds, self.max_rows):
                 yield pack(batch)
 

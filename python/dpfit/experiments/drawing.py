@@ -1,0 +1,86 @@
+"""How all figures look, and how they become files."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["COLOURS", "figure", "fractions", "svg"]
+
+# Colours that people with the common kinds of colour blindness can tell apart (Okabe and Ito).
+COLOURS = {
+    "boosted_adassp": "#0072B2",
+    "adassp": "#56B4E9",
+    "gradient_descent": "#E69F00",
+    "tukey_em": "#CC79A7",
+    "dp_ebm": "#009E73",
+    "linear": "#D55E00",
+    "additive": "#8B2500",
+    "least_squares": "#666666",
+}
+
+_STYLE: Any = {
+    "axes.edgecolor": "0.35",
+    "axes.grid": False,
+    "axes.labelsize": 9,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 10,
+    "figure.dpi": 100,
+    "font.size": 9,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    # Text stays text: it can be searched, and files are a third as large.
+    "svg.fonttype": "none",
+    # Names inside the file follow from this, so that the same figure is the same file.
+    "svg.hashsalt": "dpfit",
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+
+
+@contextmanager
+def figure(rows: int, columns: int, *, width: float, height: float) -> Iterator[tuple[Any, Any]]:
+    """Make a figure with a grid of axes, in one style and without a screen.
+
+    Parameters
+    ----------
+    rows, columns : int
+        The grid.
+    width, height : float
+        Inches.
+
+    Yields
+    ------
+    figure, axes
+        A matplotlib figure, and an array of axes of shape (rows, columns).
+    """
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(_STYLE):
+        drawn = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(drawn)
+        yield drawn, drawn.subplots(rows, columns, squeeze=False)
+
+
+def svg(drawn: Any) -> str:
+    """Return a figure as SVG, the same text every time."""
+    import matplotlib
+
+    out = io.StringIO()
+    with matplotlib.rc_context(_STYLE):
+        drawn.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return out.getvalue()
+
+
+def fractions(axis: Any, below: int, above: int) -> None:
+    """Write into the corners how many of the points lie below and above the diagonal."""
+    total = max(below + above, 1)
+    style = {"transform": axis.transAxes, "fontsize": 8.5, "color": "0.15"}
+    axis.text(0.97, 0.04, f"{below / total:.0%} below", ha="right", va="bottom", **style)
+    axis.text(0.03, 0.96, f"{above / total:.0%} above", ha="left", va="top", **style)

@@ -1,0 +1,56 @@
+"""What a run was done with: hardware and versions, nothing about the person or the place."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+__all__ = ["hardware", "versions"]
+
+_PACKAGES = (
+    "dpfit",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "optuna",
+    "interpret-core",
+    "pandas",
+    "pyarrow",
+    "matplotlib",
+)
+
+
+def hardware() -> dict[str, str]:
+    """Return processor, cores, memory and system."""
+    found = {"processor": _processor(), "cores": str(os.cpu_count() or "?")}
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        found["memory"] = f"{memory / 2**30:.0f} GiB"
+    except (AttributeError, OSError, ValueError):
+        # Not every system tells.
+        pass
+    found["system"] = f"{platform.system()} {platform.machine()}"
+    return found
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of what matters here."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,143 @@
+"""Medians over seeds: one number for each table, method, setting and privacy level."""
+
+from __future__ import annotations
+
+import copy
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dpfit.experiments.methods import METHODS
+from dpfit.experiments.plan import Plan
+from dpfit.experiments.store import Result
+
+__all__ = ["Comparison", "Errors", "Side", "gmean"]
+
+# A method and how its hyperparameters are set.
+Side = tuple[str, str]
+
+
+def gmean(values: Sequence[float]) -> float:
+    """Return the geometric mean; NaN of nothing."""
+    if not values:
+        return math.nan
+    if math.inf in values:
+        return math.inf
+    return math.exp(statistics.fmean(math.log(max(v, 1e-300)) for v in values))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two methods, table by table.
+
+    Parameters
+    ----------
+    tasks : tuple of int
+        Tables for which there are results of both.
+    first, second : tuple of float
+        Test error over the variance of the target.
+    """
+
+    tasks: tuple[int, ...]
+    first: tuple[float, ...]
+    second: tuple[float, ...]
+
+    @property
+    def wins(self) -> int:
+        """On how many tables the first has the smaller error."""
+        return sum(a < b for a, b in zip(self.first, self.second, strict=True))
+
+    @property
+    def losses(self) -> int:
+        """On how many tables the second has the smaller error."""
+        return sum(a > b for a, b in zip(self.first, self.second, strict=True))
+
+    @property
+    def share(self) -> float:
+        """The share of tables on which the first has the smaller error."""
+        return self.wins / len(self.tasks) if self.tasks else math.nan
+
+    @property
+    def majority(self) -> bool:
+        """Whether the first wins on more tables than it loses."""
+        return self.wins > self.losses
+
+    def share_within(self, factor: float) -> float:
+        """Return the share of tables on which the first is at most `factor` times the second."""
+        if not self.tasks:
+            return math.nan
+        near = (a <= factor * b for a, b in zip(self.first, self.second, strict=True))
+        return sum(near) / len(self.tasks)
+
+    def share_alike(self, factor: float) -> float:
+        """Return the share of tables on which neither is above `factor` times the other."""
+        if not self.tasks:
+            return math.nan
+        pairs = zip(self.first, self.second, strict=True)
+        return sum(a <= factor * b and b <= factor * a for a, b in pairs) / len(self.tasks)
+
+    @property
+    def ratio(self) -> float:
+        """The geometric mean of first over second; infinite errors are left out."""
+        pairs = zip(self.first, self.second, strict=True)
+        return gmean([a / b for a, b in pairs if math.isfinite(a) and math.isfinite(b)])
+
+
+class Errors:
+    """All errors of a run.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        Final fits.
+    plan : Plan
+        Which of them count.
+    tasks : iterable of int
+        Tables that count.
+    """
+
+    def __init__(self, results: Iterable[Result], plan: Plan, tasks: Iterable[int]) -> None:
+        self.plan, self.tasks = plan, tuple(tasks)
+        wanted = set(self.tasks)
+        fits: dict[tuple[int, str, str, float], list[float]] = defaultdict(list)
+        for row in results:
+            method = METHODS[row.method]
+            trials = plan.trials_of(method) if row.setting == "tuned" else 0
+            if row.task in wanted and row.trials == trials and row.seed < plan.seeds:
+                fits[row.task, row.method, row.setting, row.epsilon].append(row.relative)
+        self.median = {key: statistics.median(found) for key, found in fits.items()}
+
+    def only(self, tasks: Iterable[int]) -> Errors:
+        """Return the same of fewer tables."""
+        part = copy.copy(self)
+        part.tasks = tuple(tasks)
+        return part
+
+    def of(self, task: int, side: Side, epsilon: float) -> float | None:
+        """Return one error; None if it was not measured."""
+        method, setting = side
+        if METHODS[method].role == "reference":
+            epsilon = math.inf
+        if not METHODS[method].space and setting == "tuned":
+            # Nothing to tune.
+            setting = "fixed"
+        return self.median.get((task, method, setting, epsilon))
+
+    def column(self, side: Side, epsilon: float) -> dict[int, float]:
+        """Return the errors of one method by table."""
+        found = {task: self.of(task, side, epsilon) for task in self.tasks}
+        return {task: error for task, error in found.items() if error is not None}
+
+    def compare(self, first: Side, second: Side, epsilon: float) -> Comparison:
+        """Compare two methods on the tables that have both."""
+        return self.against_best(first, (second,), epsilon)
+
+    def against_best(self, first: Side, others: Sequence[Side], epsilon: float) -> Comparison:
+        """Compare a method with the best of others, chosen for each table in hindsight."""
+        mine = self.column(first, epsilon)
+        theirs = [self.column(side, epsilon) for side in others]
+        tasks = [task for task in mine if all(task in column for column in theirs)]
+        best = tuple(min(column[task] for column in theirs) for task in tasks)
+        return Comparison(tuple(tasks), tuple(mine[task] for task in tasks), best)

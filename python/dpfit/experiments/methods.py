@@ -1,0 +1,265 @@
+"""What is compared: each method with its fixed hyperparameters and its tuning ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.linear_model import LinearRegression
+
+from dpfit.additive import PrivateAdditiveRegression
+from dpfit.experiments.dp_ebm import DPEBM
+from dpfit.linear import PrivateLinearRegression
+from dpfit.paper import AdaSSP, BoostedAdaSSP, DPGradientDescent, TukeyEM
+from dpfit.schema import Binary, Schema
+
+__all__ = [
+    "METHODS",
+    "OURS",
+    "PEERS",
+    "Choice",
+    "Method",
+    "Parameters",
+    "Range",
+    "Spend",
+    "Value",
+]
+
+Value = float | int | str | bool
+Parameters = dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from low to high, even on a logarithmic scale."""
+
+    low: float
+    high: float
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few values."""
+
+    values: tuple[str | bool, ...]
+
+
+@dataclass(frozen=True)
+class Spend:
+    """What one fit gets besides its rows.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The budget.
+    seed : int
+        For the noise.
+    binary : array of bool
+        Which columns stand for levels.
+    """
+
+    epsilon: float
+    delta: float
+    seed: int
+    binary: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method.
+
+    Parameters
+    ----------
+    name : str
+        Its key in results.
+    label : str
+        Its name in figures and tables.
+    role : {"paper", "peer", "study", "ours", "reference"}
+        The paper's own method, what it is compared with, a variant that explains something, what
+        needs no tuning, or no privacy.
+    make : callable
+        Returns an estimator for parameters and a budget.
+    fixed : mapping
+        Hyperparameters that stay the same for all tables.
+    space : mapping
+        Tuning ranges; empty for a method without hyperparameters.
+    cost : callable
+        Rough seconds of a fit, from rows, columns and parameters; for the order of work.
+    trials : int
+        How many times the asked number of trials it gets: cheap methods get more.
+    draws : int
+        Draws of the noise by which the best trials are judged in the end.
+    slow : bool
+        Whether rows are capped for tuning.
+    scale_matters : bool
+        Whether the size of columns changes what it does.
+    """
+
+    name: str
+    label: str
+    role: Literal["paper", "peer", "study", "ours", "reference"]
+    make: Callable[[Parameters, Spend], Any]
+    cost: Callable[[int, int], float]
+    fixed: Mapping[str, Value] = field(default_factory=dict)
+    space: Mapping[str, Range | Choice] = field(default_factory=dict)
+    trials: int = 1
+    draws: int = 3
+    slow: bool = False
+    scale_matters: bool = True
+
+
+def _private(kind: type[Any]) -> Callable[[Parameters, Spend], Any]:
+    def make(parameters: Parameters, spend: Spend) -> Any:
+        return kind(
+            epsilon=spend.epsilon,
+            delta=spend.delta,
+            random_state=spend.seed,
+            n_jobs=1,
+            **parameters,
+        )
+
+    return make
+
+
+def _untuned(kind: type[Any]) -> Callable[[Parameters, Spend], Any]:
+    def make(parameters: Parameters, spend: Spend) -> Any:
+        schema = Schema({int(i): Binary() for i in np.flatnonzero(spend.binary)})
+        return _private(kind)({"schema": schema, **parameters}, spend)  # type: ignore[dict-item]
+
+    return make
+
+
+def _ebm(parameters: Parameters, spend: Spend) -> Any:
+    return DPEBM(spend.epsilon, spend.delta, random_state=spend.seed, **parameters)  # type: ignore[arg-type]
+
+
+def _least_squares(parameters: Parameters, spend: Spend) -> Any:
+    return LinearRegression()
+
+
+# The ranges of the paper's table of hyperparameters. "Data clipping bound" is one line there; the
+# paper's code has one for rows and one for the target, and both are tuned. Whether a constant is
+# added is not in that table: it is tuned, too, as it can only help the peers.
+_BOUND = Range(1e-5, 1e5)
+_COUNT = Range(1, 4000, whole=True)
+_LEAVES = Range(1, 1000, whole=True)
+_SCHEDULE = Choice(("constant", "1/t", "1/sqrt(t)"))
+_CONSTANT = Choice((False, True))
+
+_LIST = (
+    Method(
+        "boosted_adassp",
+        "BoostedAdaSSP",
+        "paper",
+        _private(BoostedAdaSSP),
+        cost=lambda n, d: 0.02 + 3e-8 * n * d + 2e-6 * d * d,
+        fixed={
+            "x_bound": 1.0,
+            "tau": 1.0,
+            "n_rounds": 100,
+            "learning_rate": "constant",
+            "fit_intercept": False,
+        },
+        space={
+            "x_bound": _BOUND,
+            "tau": _BOUND,
+            "n_rounds": _COUNT,
+            "learning_rate": _SCHEDULE,
+            "fit_intercept": _CONSTANT,
+        },
+        trials=3,
+    ),
+    Method(
+        "adassp",
+        "AdaSSP",
+        "peer",
+        _private(AdaSSP),
+        cost=lambda n, d: 0.01 + 5e-9 * n * d + 2e-6 * d * d,
+        fixed={"x_bound": 1.0, "y_bound": 1.0, "fit_intercept": False},
+        space={"x_bound": _BOUND, "y_bound": _BOUND, "fit_intercept": _CONSTANT},
+        trials=3,
+    ),
+    Method(
+        "gradient_descent",
+        "DP gradient descent",
+        "peer",
+        _private(DPGradientDescent),
+        cost=lambda n, d: 0.02 + 1e-6 * n * d,
+        fixed={
+            "clip_norm": 1.0,
+            "n_rounds": 100,
+            "learning_rate": "constant",
+            "fit_intercept": False,
+        },
+        space={
+            "clip_norm": _BOUND,
+            "n_rounds": _COUNT,
+            "learning_rate": _SCHEDULE,
+            "fit_intercept": _CONSTANT,
+        },
+        slow=True,
+    ),
+    Method(
+        "tukey_em",
+        "TukeyEM",
+        "peer",
+        _private(TukeyEM),
+        cost=lambda n, d: 0.05 + 3e-8 * n * d + 1e-3 * d,
+        # Amin et al. recommend about a thousand models.
+        fixed={"n_models": 1000, "fit_intercept": False},
+        space={"n_models": _COUNT, "fit_intercept": _CONSTANT},
+    ),
+    Method(
+        "dp_ebm",
+        "DP-EBM",
+        "peer",
+        _ebm,
+        cost=lambda n, d: d * (0.07 + 1.5e-6 * n),
+        # InterpretML's defaults.
+        fixed={"max_rounds": 300, "max_leaves": 3},
+        space={"max_rounds": _COUNT, "max_leaves": _LEAVES},
+        # Dear, and less moved by its noise than the others.
+        draws=1,
+        slow=True,
+        scale_matters=False,
+    ),
+    Method(
+        "dp_ebm_blind",
+        "DP-EBM without true bounds",
+        "study",
+        _ebm,
+        cost=lambda n, d: d * (0.07 + 1.5e-6 * n),
+        # What BoostedAdaSSP is given: one bound of one, for everything.
+        fixed={"max_rounds": 300, "max_leaves": 3, "bound": 1.0},
+    ),
+    Method(
+        "linear",
+        "dpfit linear",
+        "ours",
+        _untuned(PrivateLinearRegression),
+        cost=lambda n, d: 0.02 + 2e-8 * n * d + 6e-6 * d * d,
+    ),
+    Method(
+        "additive",
+        "dpfit additive",
+        "ours",
+        _untuned(PrivateAdditiveRegression),
+        cost=lambda n, d: 0.02 + 5e-8 * n * d + 6e-6 * d * d,
+    ),
+    Method(
+        "least_squares",
+        "least squares, no privacy",
+        "reference",
+        _least_squares,
+        cost=lambda n, d: 0.01 + 1e-8 * n * d,
+        scale_matters=False,
+    ),
+)
+
+METHODS: dict[str, Method] = {method.name: method for method in _LIST}
+OURS = tuple(m.name for m in _LIST if m.role == "ours")
+PEERS = tuple(m.name for m in _LIST if m.role in ("paper", "peer"))

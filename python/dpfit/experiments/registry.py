@@ -1,0 +1,90 @@
+"""The paper's 33 tasks, as its table of data sets lists them."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from dataclasses import dataclass
+from importlib.resources import files
+
+__all__ = ["Task", "difference", "registry"]
+
+# The paper prints six decimals of the bound.
+_PRINTED = 5e-7
+
+
+@dataclass(frozen=True)
+class Task:
+    """One line of the paper's table.
+
+    Parameters
+    ----------
+    number : int
+        The task's number on OpenML.
+    name : str
+        The data set's name on OpenML.
+    n : int
+        Rows without missing values.
+    columns : int
+        Columns without the target.
+    d : int
+        Columns after one-hot encoding.
+    bound : float
+        Largest absolute value of the target.
+    """
+
+    number: int
+    name: str
+    n: int
+    columns: int
+    d: int
+    bound: float
+
+
+@functools.cache
+def registry() -> dict[int, Task]:
+    """Return the paper's tasks by number.
+
+    Examples
+    --------
+    >>> from dpfit.experiments.registry import registry
+    >>> len(registry()), registry()[361076].name
+    (33, 'wine_quality')
+    """
+    text = files("dpfit.experiments").joinpath("registry.csv").read_text("utf-8")
+    return {
+        int(row["task"]): Task(
+            number=int(row["task"]),
+            name=row["name"],
+            n=int(row["n"]),
+            columns=int(row["columns"]),
+            d=int(row["d"]),
+            bound=float(row["bound"]),
+        )
+        for row in csv.DictReader(text.splitlines())
+    }
+
+
+def difference(task: Task, *, n: int, d: int, bound: float) -> str:
+    """Say where a table differs from the paper's; nothing if it does not.
+
+    Parameters
+    ----------
+    task : Task
+        What the paper states.
+    n, d, bound
+        What was found.
+
+    Returns
+    -------
+    str
+        For example ``"n 242000, paper 581835"``.
+    """
+    found = []
+    if n != task.n:
+        found.append(f"n {n}, paper {task.n}")
+    if d != task.d:
+        found.append(f"d {d}, paper {task.d}")
+    if abs(bound - task.bound) > _PRINTED * max(1.0, task.bound):
+        found.append(f"max |y| {bound:.6g}, paper {task.bound:.6g}")
+    return "; ".join(found)

@@ -1,0 +1,242 @@
+"""Results on disk: every trial and every fit is kept the moment it is done."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpfit.exceptions import DpfitError
+from dpfit.experiments.catalogue import Entry
+from dpfit.experiments.methods import Parameters
+from dpfit.experiments.tuning import Trial
+
+__all__ = ["Result", "Store", "StoreMismatchError", "TrialRow"]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS tables (
+    task INTEGER PRIMARY KEY, name TEXT, grp TEXT, n INTEGER, d INTEGER, bound REAL,
+    checksum TEXT, note TEXT);
+CREATE TABLE IF NOT EXISTS trials (
+    task INTEGER, method TEXT, epsilon REAL, number INTEGER, rows INTEGER, parameters TEXT,
+    mse REAL, seconds REAL, PRIMARY KEY (task, method, epsilon, number));
+CREATE TABLE IF NOT EXISTS results (
+    task INTEGER, method TEXT, epsilon REAL, setting TEXT, trials INTEGER, seed INTEGER,
+    rows INTEGER, parameters TEXT, mse REAL, relative REAL, note TEXT, seconds REAL,
+    PRIMARY KEY (task, method, epsilon, setting, trials, seed));
+"""
+# Another process may be writing.
+_PATIENCE = 120.0
+
+
+class StoreMismatchError(DpfitError):
+    """The store holds results of a run with other settings or other tables."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One final fit.
+
+    Parameters
+    ----------
+    task, method, epsilon, setting, trials, seed
+        What it is; `trials` is 0 where nothing was tuned.
+    rows : int
+        Rows that were fitted.
+    parameters : dict
+        Hyperparameters.
+    mse : float
+        Mean squared error on the test rows; infinite if there was none.
+    relative : float
+        The same, over the variance of the target in the test rows.
+    note : str
+        What else there is to say.
+    seconds : float
+        Time of the fit.
+    """
+
+    task: int
+    method: str
+    epsilon: float
+    setting: str
+    trials: int
+    seed: int
+    rows: int
+    parameters: Parameters
+    mse: float
+    relative: float
+    note: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """One trial of a study."""
+
+    task: int
+    method: str
+    epsilon: float
+    number: int
+    rows: int
+    parameters: Parameters
+    mse: float
+    seconds: float
+
+
+def _dump(parameters: Parameters) -> str:
+    return json.dumps(parameters, sort_keys=True)
+
+
+def _loaded(row: Sequence[Any], at: int) -> list[Any]:
+    """Return a row with the parameters that stand at a place."""
+    return [json.loads(cell) if i == at else cell for i, cell in enumerate(row)]
+
+
+class Store:
+    """A file of results.
+
+    Parameters
+    ----------
+    path : Path
+        An SQLite file; made if it is not there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._open() as connection:
+            connection.executescript(_SCHEMA)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        # A connection for each use: it may be used by forked and by threaded code alike.
+        with closing(sqlite3.connect(self.path, timeout=_PATIENCE)) as connection, connection:
+            yield connection
+
+    def agree(self, settings: Mapping[str, str]) -> None:
+        """Record settings, or compare with those recorded.
+
+        Raises
+        ------
+        StoreMismatchError
+            If results in here were made with others.
+        """
+        with self._open() as connection:
+            for name, value in settings.items():
+                found = connection.execute(
+                    "SELECT value FROM about WHERE name = ?", (name,)
+                ).fetchone()
+                if found is None:
+                    connection.execute("INSERT INTO about VALUES (?, ?)", (name, value))
+                elif found[0] != value:
+                    raise StoreMismatchError(
+                        f"{self.path} has results with {name}={found[0]}, not {value}: "
+                        "use another output folder, or remove that file"
+                    )
+
+    def add_table(self, entry: Entry) -> None:
+        """Record a table, or check that it is the one recorded.
+
+        Raises
+        ------
+        StoreMismatchError
+            If a table of this number with other numbers in it was used before.
+        """
+        row = (entry.number, entry.name, entry.group, entry.n, entry.d, entry.bound)
+        with self._open() as connection:
+            found = connection.execute(
+                "SELECT checksum FROM tables WHERE task = ?", (entry.number,)
+            ).fetchone()
+            if found is None:
+                connection.execute(
+                    "INSERT INTO tables VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (*row, entry.checksum, entry.note),
+                )
+            elif found[0] != entry.checksum:
+                raise StoreMismatchError(
+                    f"table {entry.number} is not the one that {self.path} has results for: "
+                    "use another output folder, or remove that file"
+                )
+
+    def trials(self, task: int, method: str, epsilon: float) -> list[Trial]:
+        """Return the trials of one study in order, as far as there is no gap."""
+        with self._open() as connection:
+            rows = connection.execute(
+                "SELECT number, parameters, mse FROM trials WHERE task = ? AND method = ? "
+                "AND epsilon = ? ORDER BY number",
+                (task, method, epsilon),
+            ).fetchall()
+        kept = []
+        for expected, (number, parameters, mse) in enumerate(rows):
+            if number != expected:
+                break
+            kept.append(Trial(json.loads(parameters), mse))
+        return kept
+
+    def add_trial(self, row: TrialRow) -> None:
+        """Keep a trial."""
+        with self._open() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    row.task,
+                    row.method,
+                    row.epsilon,
+                    row.number,
+                    row.rows,
+                    _dump(row.parameters),
+                    row.mse,
+                    row.seconds,
+                ),
+            )
+
+    def add_result(self, row: Result) -> None:
+        """Keep a final fit."""
+        with self._open() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    row.task,
+                    row.method,
+                    row.epsilon,
+                    row.setting,
+                    row.trials,
+                    row.seed,
+                    row.rows,
+                    _dump(row.parameters),
+                    row.mse,
+                    row.relative,
+                    row.note,
+                    row.seconds,
+                ),
+            )
+
+    def seeds(self, task: int, method: str, epsilon: float, setting: str, trials: int) -> set[int]:
+        """Return which final fits of one piece of work are done."""
+        with self._open() as connection:
+            rows = connection.execute(
+                "SELECT seed FROM results WHERE task = ? AND method = ? AND epsilon = ? "
+                "AND setting = ? AND trials = ?",
+                (task, method, epsilon, setting, trials),
+            ).fetchall()
+        return {row[0] for row in rows}
+
+    def all_results(self) -> list[Result]:
+        """Return all final fits, sorted by what they are."""
+        with self._open() as connection:
+            rows = connection.execute(
+                "SELECT * FROM results ORDER BY task, method, setting, epsilon, trials, seed"
+            ).fetchall()
+        return [Result(*_loaded(row, 7)) for row in rows]
+
+    def all_trials(self) -> list[TrialRow]:
+        """Return all trials, sorted by what they are."""
+        with self._open() as connection:
+            rows = connection.execute(
+                "SELECT * FROM trials ORDER BY task, method, epsilon, number"
+            ).fetchall()
+        return [TrialRow(*_loaded(row, 5)) for row in rows]

@@ -1,0 +1,105 @@
+"""A run in numbers: who wins how often, in every regime and at every privacy level."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dpfit.experiments.errors import Errors, gmean
+from dpfit.experiments.methods import METHODS, OURS, PEERS
+from dpfit.experiments.regimes import PAPER, REGIMES, SCALED, Regime, untuned_against_tuned
+
+__all__ = ["LINEAR_PEERS", "headline", "means", "summarise", "wins"]
+
+LINEAR_PEERS = tuple(peer for peer in PEERS if peer != "dp_ebm")
+
+
+def means(errors: Errors, regime: Regime) -> dict[str, list[float]]:
+    """Return each method's geometric mean of test MSE / Var(y), at every level.
+
+    Only tables with a result of every method count, so that the means are of the same tables.
+    """
+    names = (*PEERS, *OURS, "least_squares")
+    found: dict[str, list[float]] = {name: [] for name in names}
+    for epsilon in errors.plan.epsilons:
+        columns = {name: errors.column(regime.side(name), epsilon) for name in names}
+        present = [column for column in columns.values() if column]
+        shared = set(errors.tasks).intersection(*present) if present else set()
+        for name, column in columns.items():
+            found[name].append(gmean([column[task] for task in sorted(shared) if task in column]))
+    return found
+
+
+def wins(errors: Errors, regime: Regime) -> dict[str, list[tuple[int, int]]]:
+    """Return on how many tables BoostedAdaSSP beats each peer, and of how many, at every level."""
+    found = {}
+    for peer in PEERS:
+        if peer != PAPER:
+            first, second = regime.side(PAPER), regime.side(peer)
+            pairs = [errors.compare(first, second, e) for e in errors.plan.epsilons]
+            found[peer] = [(pair.wins, len(pair.tasks)) for pair in pairs]
+    return found
+
+
+def headline(errors: Errors) -> dict[str, list[tuple[int, int]]]:
+    """Return on how many tables each of ours, untuned, beats tuned methods, at every level.
+
+    Returns
+    -------
+    dict
+        For each of ours: against every peer, against the best of all peers on each table
+        (``"every peer"``), and against the best of the linear ones (``"every linear peer"``).
+    """
+    found = {}
+    for ours in OURS:
+        for peer in PEERS:
+            pairs = [
+                errors.compare((ours, "fixed"), (peer, "tuned"), e) for e in errors.plan.epsilons
+            ]
+            found[f"{ours} / {peer}"] = [(pair.wins, len(pair.tasks)) for pair in pairs]
+        best = [untuned_against_tuned(errors, ours, e) for e in errors.plan.epsilons]
+        found[f"{ours} / every peer"] = [(pair.wins, len(pair.tasks)) for pair in best]
+        linear = [
+            errors.against_best((ours, "fixed"), [(p, "tuned") for p in LINEAR_PEERS], e)
+            for e in errors.plan.epsilons
+        ]
+        found[f"{ours} / every linear peer"] = [(pair.wins, len(pair.tasks)) for pair in linear]
+    return found
+
+
+def summarise(errors: Errors) -> dict[str, Any]:
+    """Return everything above, as plain data."""
+    levels = [f"{epsilon:g}" for epsilon in errors.plan.epsilons]
+
+    def shares(found: dict[str, list[tuple[int, int]]]) -> dict[str, Any]:
+        return {
+            name: {
+                level: {
+                    "wins": won,
+                    "tables": of,
+                    "share": round(won / of, 4) if of else math.nan,
+                }
+                for level, (won, of) in zip(levels, pairs, strict=True)
+            }
+            for name, pairs in found.items()
+        }
+
+    return {
+        "tables": list(errors.tasks),
+        "BoostedAdaSSP against peers": {
+            regime.key: shares(wins(errors, regime)) for regime in (*REGIMES[:3], SCALED)
+        },
+        "ours untuned against tuned": shares(headline(errors)),
+        "ours untuned against tuned, even tasks": shares(
+            headline(errors.only(task for task in errors.tasks if task % 2 == 0))
+        ),
+        "geometric mean of test MSE / Var(y)": {
+            regime.key: {
+                METHODS[name].label: dict(
+                    zip(levels, [round(value, 6) for value in values], strict=True)
+                )
+                for name, values in means(errors, regime).items()
+            }
+            for regime in (*REGIMES[:3], SCALED)
+        },
+    }

@@ -1,0 +1,27 @@
+"""Folders of small tables named like the paper's."""
+
+import numpy as np
+import pandas as pd
+
+SOIL, SUPREME = 361094, 361093
+
+
+def soil(rows=600, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "north": rng.uniform(0, 100, rows),
+            "east": rng.normal(0, 1, rows),
+            "wet": pd.Categorical(rng.choice(["yes", "no"], rows)),
+        }
+    )
+    noise = rng.normal(0, 0.5, rows)
+    frame["target"] = 3 + frame["north"] / 50 + frame["east"] + (frame["wet"] == "yes") + noise
+    return frame
+
+
+def folder_of_tables(path, rows=600):
+    path.mkdir(parents=True, exist_ok=True)
+    soil(rows, seed=1).to_parquet(path / f"{SOIL}_visualizing_soil.parquet")
+    soil(rows, seed=2).to_parquet(path / f"{SUPREME}_analcatdata_supreme.parquet")
+    return path

@@ -1,0 +1,84 @@
+"""A run that is killed goes on, and its results are the same file."""
+
+import contextlib
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.experiments.folders import folder_of_tables
+
+from dpfit.experiments import reproduce
+
+OPTIONS = {
+    "epsilons": [0.5, 5.0],
+    "trials": 3,
+    "seeds": 2,
+    "methods": ["boosted_adassp", "adassp", "tukey_em", "linear", "least_squares"],
+    "figures": "none",
+}
+# Units of work, and in all of them trials and final fits.
+PIECES = 2 * 2 * (9 + 9 + 3) + 2 * 2 * 2 * (3 + 3 + 3 + 1) + 2
+DETERMINISTIC = ("results.csv", "results.json", "trials.csv.gz", "tables.csv", "summary.json")
+CODE = """
+import pathlib, sys
+from dpfit.experiments import reproduce
+if __name__ == "__main__":
+    data, out = map(pathlib.Path, sys.argv[1:])
+    reproduce(data=data, out=out, jobs=2, **{options!r})
+"""
+
+
+def pieces(store):
+    """Return how many trials and fits are kept."""
+    try:
+        with contextlib.closing(sqlite3.connect(store, timeout=30)) as connection:
+            return sum(
+                connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
+                for name in ("trials", "results")
+            )
+    except sqlite3.OperationalError:
+        return 0
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def group_is_gone(number):
+    try:
+        os.killpg(number, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_killing_and_starting_again_gives_the_same_files(tmp_path):
+    data = folder_of_tables(tmp_path / "data", rows=400)
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    reproduce(data=data, out=whole, jobs=1, say=str, **OPTIONS)
+    script = tmp_path / "run.py"
+    script.write_text(CODE.format(options=OPTIONS))
+    command = [sys.executable, "-W", "error", str(script), str(data), str(broken)]
+    store = broken / "results.sqlite"
+    moment = random.SystemRandom().randint(1, PIECES * 3 // 4)
+    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+    wait_until(lambda: pieces(store) >= moment or process.poll() is not None)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    # The processes of a run that was killed end by themselves.
+    wait_until(lambda: group_is_gone(process.pid))
+    assert moment <= pieces(store) <= PIECES
+    assert not (broken / "results.csv").exists()
+    reproduce(data=data, out=broken, jobs=1, say=str, **OPTIONS)
+    assert pieces(store) == PIECES
+    for name in DETERMINISTIC:
+        assert (broken / name).read_bytes() == (whole / name).read_bytes(), name

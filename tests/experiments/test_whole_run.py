@@ -1,0 +1,176 @@
+"""A whole run in a tiny form, and its report."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from tests.experiments.folders import folder_of_tables
+
+from dpfit.exceptions import ParameterError
+from dpfit.experiments import main, openml_source, reproduce, work
+from dpfit.experiments.methods import METHODS
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """All methods, all regimes, two tables, two privacy levels."""
+    base = tmp_path_factory.mktemp("tiny")
+    data, out, said = folder_of_tables(base / "data", rows=500), base / "out", []
+    page = reproduce(
+        data=data,
+        out=out,
+        quick=True,
+        epsilons=[0.5, 5.0],
+        trials=1,
+        jobs=1,
+        figures="results",
+        say=said.append,
+    )
+    return page, out, said
+
+
+def rows(path):
+    with path.open(newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def test_every_method_setting_and_level_has_a_result(tiny):
+    _, out, _ = tiny
+    found = {
+        (r["task"], r["method"], r["setting"], r["epsilon"]) for r in rows(out / "results.csv")
+    }
+    tunable = [m for m in METHODS.values() if m.space]
+    scaled = [m for m in tunable if m.scale_matters]
+    expected = 2 * (2 * (len(METHODS) - 1 + len(tunable) + len(scaled)) + 1)
+    assert len(found) == expected
+    assert not [r for r in rows(out / "results.csv") if r["note"].startswith("failed")]
+
+
+def test_json_is_strict_and_has_what_the_csv_has(tiny):
+    _, out, _ = tiny
+
+    def refuse(name):
+        raise AssertionError(name)
+
+    records = json.loads((out / "results.json").read_text("utf-8"), parse_constant=refuse)
+    assert sum(len(r["mse"]) for r in records) == len(rows(out / "results.csv"))
+    summary = json.loads((out / "summary.json").read_text("utf-8"), parse_constant=refuse)
+    share = summary["headline"]["ours untuned against tuned"]["additive / every peer"]["0.5"]
+    assert share["tables"] == 2
+
+
+def test_the_report_needs_no_other_file_and_no_network(tiny):
+    page, _, _ = tiny
+    text = page.read_text("utf-8")
+    assert not re.findall(r'(?:src|href)\s*=\s*"(?!data:)', text)
+    assert "@import" not in text
+    assert "url(" not in text
+    assert "<script" not in text
+    assert text.count("data:image/svg+xml;base64,") >= 9
+
+
+def test_the_report_says_how_it_was_made_and_nothing_about_the_machine(tiny, tmp_path):
+    page, out, _ = tiny
+    text = page.read_text("utf-8")
+    assert "python -m dpfit.experiments --data FOLDER --quick" in text
+    assert str(out.parent) not in text
+    for needed in ("scikit-learn", "interpret-core", "cores", "Optuna", "n 500, paper 8641"):
+        assert needed in text
+    assert "Rows were capped at 4,000 for tuning the slow methods" in text
+
+
+def test_every_claim_is_in_the_report_with_its_outcome(tiny):
+    page, out, _ = tiny
+    claims = json.loads((out / "summary.json").read_text("utf-8"))["claims"]
+    assert len(claims) >= 12
+    text = page.read_text("utf-8")
+    for claim in claims:
+        assert claim["holds"] in (True, False), claim
+        assert claim["why"]
+        assert claim["measured"]
+    assert text.count('class="holds"') + text.count('class="fails"') == len(claims)
+
+
+def test_figures_are_files_too(tiny):
+    _, out, _ = tiny
+    names = {path.stem for path in (out / "figures").glob("*.svg")}
+    assert {"errors", "wins", "scatter_adassp", "scatter_additive", "scatter_scaled"} <= names
+
+
+def test_the_figures_that_matter_are_said(tiny):
+    page, _, said = tiny
+    assert any("untuned, beats every peer, tuned" in line for line in said)
+    assert said[-1] == f"report: {page}"
+
+
+def test_nothing_is_done_twice(tiny, monkeypatch):
+    _, out, _ = tiny
+
+    def refuse(*args):
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr(work, "_error", refuse)
+    before = (out / "results.csv").read_bytes()
+    options = {"quick": True, "epsilons": [0.5, 5.0], "trials": 1, "jobs": 1, "figures": "none"}
+    reproduce(data=out.parent / "data", out=out, say=str, **options)
+    assert (out / "results.csv").read_bytes() == before
+
+
+def test_a_new_user_without_data_and_network_gets_a_demonstration(tmp_path, monkeypatch):
+    monkeypatch.delenv("DPFIT_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def fetch(number):
+        raise ConnectionError
+
+    monkeypatch.setattr(openml_source, "_fetch", fetch)
+    said = []
+    page = reproduce(
+        out=tmp_path / "out",
+        trials=0,
+        most_rows=1500,
+        methods=["boosted_adassp", "linear", "additive"],
+        jobs=1,
+        figures="none",
+        say=said.append,
+    )
+    assert "DEMONSTRATION" in said[0]
+    text = page.read_text("utf-8")
+    assert "Demonstration on generated tables" in text
+    assert "generated-wages" in text
+
+
+def test_the_command_line_is_quiet_in_pipes_and_says_what_is_wrong(tmp_path):
+    data = folder_of_tables(tmp_path / "data", rows=200)
+    arguments = ["--data", str(data), "--out", str(tmp_path / "out"), "--method", "linear"]
+    arguments += ["--method", "adassp", "--trials", "0", "--seeds", "1", "--jobs", "1"]
+    command = [sys.executable, "-W", "error", "-m", "dpfit.experiments"]
+    done = subprocess.run(
+        [*command, *arguments, "--figures", "none"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "report: " in done.stdout
+
+
+def test_missing_packages_are_named_at_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("dpfit.experiments.reproduction._PACKAGES", ("optuna", "no_such_package"))
+    assert main(["--data", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "need no_such_package" in said
+    assert 'pip install "dpfit[experiments]"' in said
+
+
+def test_wrong_options_are_refused(tmp_path, capsys):
+    data = folder_of_tables(tmp_path / "data", rows=200)
+    assert main(["--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    assert "no table of the paper" in capsys.readouterr().err
+    assert main(["--data", str(data), "--seeds", "0", "--out", str(tmp_path / "out")]) == 2
+    assert "seeds" in capsys.readouterr().err
+    with pytest.raises(ParameterError, match="not among"):
+        reproduce(data=data, out=tmp_path / "out", methods=["magic"])
+    with pytest.raises(ParameterError, match="jobs"):
+        reproduce(data=data, out=tmp_path / "out", jobs=0)
