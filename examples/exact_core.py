@@ -1,6 +1,6 @@
 """From rows to integers to noise: one private least-squares fit, step by step, on generated data.
 
-Run by `make demo`. Every number printed here was released with noise or is public; the exact sums
+Run by a test. Every number printed here was released with noise or is public; the exact sums
 never leave the core.
 """
 

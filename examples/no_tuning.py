@@ -1,6 +1,6 @@
 """A private regression without bounds and without tuning, on a generated payroll.
 
-Run by `make demo`. The noise is real: run it twice and the private numbers differ.
+Run by a test. The noise is real: run it twice and the private numbers differ.
 """
 
 import numpy as np

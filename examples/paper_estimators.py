@@ -1,6 +1,6 @@
 """The paper's estimators beside least squares without privacy, on generated data.
 
-Run by `make demo`. The noise is real: run it twice and the private coefficients differ.
+Run by a test. The noise is real: run it twice and the private coefficients differ.
 """
 
 import numpy as np

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -40,7 +41,7 @@ def wait_for(condition):
 def large(tmp_path_factory):
     """A small file with so many rows that a fit takes seconds."""
     place = tmp_path_factory.mktemp("large")
-    column = pa.array([float(i % 97) for i in range(1 << 16)])
+    column = pa.array(np.arange(1 << 16) % 97.0)
     table = pa.table({f"x{i}": column for i in range(8)} | {"y": column})
     with pq.ParquetWriter(place / "large.parquet", table.schema) as writer:
         for _ in range(150):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,10 +15,7 @@ from dpfit.cli.inputs import open_model
 from dpfit.cli.options import Json, Model
 from dpfit.cli.text import epilog, note, paragraph, say, say_json, unwrapped
 
-if TYPE_CHECKING:
-    from dpfit._private import PrivateModel
-
-__all__ = ["add", "as_plain", "picture"]
+__all__ = ["add", "as_plain"]
 
 EXAMPLES = (
     "dpfit show model.json",
@@ -51,14 +48,14 @@ def show(
     """
     if json and sql is not None:
         raise wrong_use("--json and --sql would both go to standard output", "choose one of them")
-    if plot is not None:
-        _picture_format(plot)
     if plot is None:
         fitted: Any = open_model(model)
     else:
+        format = _picture_format(plot)
+        _use_matplotlib()
         with written(str(plot)) as file:
             fitted = open_model(model)
-            file.write(picture(fitted, _picture_format(plot)))
+            file.write(_picture(fitted, format))
     if sql is not None:
         say(fitted.to_sql(sql) + ";")
     elif json:
@@ -119,14 +116,16 @@ def as_plain(model: Any) -> dict[str, Any]:
     return found
 
 
-def picture(model: PrivateModel | Any, format: str) -> bytes:
-    """Return a picture of a fitted model."""
+def _use_matplotlib() -> None:
     try:
         import matplotlib
     except ImportError:
         raise needs_extra("a picture", "plot") from None
     # Into a file, whatever screen there is.
     matplotlib.use("Agg")
+
+
+def _picture(model: Any, format: str) -> bytes:
     figure = (
         model.plot_coefficients().get_figure() if hasattr(model, "coef_") else model.plot_curves()
     )
