@@ -286,8 +286,9 @@ class PrivateModel(PrivateRegressor):
         Returns
         -------
         str
-            ``SELECT *, ... AS prediction FROM table`` in standard SQL. Where a value is missing,
-            so is the prediction. Dates have to be days since 1970-01-01.
+            ``SELECT *, ... AS prediction FROM table`` in standard SQL, in which a backslash is a
+            letter like others. Where a value is missing, so is the prediction. Dates have to be
+            days since 1970-01-01.
         """
         check_is_fitted(self)
         return to_sql(self, table)

@@ -17,8 +17,8 @@ __all__ = ["level_directions", "seen_levels"]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 # A level has an effect if the sum of its rows in X'X is this many standard deviations of the noise.
-# What is less has noise for an effect; with 4 instead of 2 the errors of tables grow.
-_SEEN = 2.0
+# What is less has noise for an effect; with 2 or 4 instead of 1 the errors of tables grow.
+_SEEN = 1.0
 # Rows without a listed level have one if their sum is: by chance in one column of 30,000.
 _UNLISTED = 4.0
 

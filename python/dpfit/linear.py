@@ -224,7 +224,7 @@ class PrivateLinearRegression(PrivateModel):
         Returns
         -------
         array of shape (n_terms + 1, 2)
-            Lower and upper ends.
+            Lower and upper ends; NaN for a level that was not seen through the noise.
 
         Notes
         -----
@@ -239,6 +239,10 @@ class PrivateLinearRegression(PrivateModel):
         level = real("level", level, 0.0, 1.0 - 1e-12)
         wide = float(ndtri(0.5 + level / 2)) * self._standard_errors(sampling)
         middle = np.append(self.coef_, self.intercept_)
+        for place, (_, one_level) in enumerate(terms(self._kinds)):
+            if one_level is not None and not np.isfinite(self.feature_range_[place]).all():
+                # Nothing is known of a level that was not seen.
+                wide[place] = np.nan
         return np.column_stack([middle - wide, middle + wide])
 
     def _standard_errors(self, sampling: bool) -> Floats:

@@ -246,4 +246,6 @@ def _model(content: Mapping[str, Any]) -> PrivateModel:
         model.feature_names_in_ = np.array(columns["names"], dtype=object)
     model._restore(content["released"])
     model.privacy_ = PrivacyRecord.from_dict(content["privacy"])
+    if model.privacy_.unit != model._protected():
+        raise ValueError("the record and the parameters do not protect the same")
     return model

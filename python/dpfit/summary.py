@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dpfit.accounting._statement import _up as rounded_up
+from dpfit.schema import terms
 
 if TYPE_CHECKING:
     from dpfit._estimator import Floats
@@ -138,6 +139,7 @@ def linear_summary(model: PrivateLinearRegression, level: float = 0.95) -> Summa
         f"{' and '.join(_ends(level))} are the ends of intervals of {100 * level:.12g} %, which "
         "hold for slopes on features cut to their range, as in predict.",
     ]
+    notes += _unseen(model, model.coef_names_)
     if model.residual_variance_ is None:
         notes = [
             f"There were too few rows for slopes: {_mean_of(model)}. The interval is of that mean.",
@@ -174,10 +176,26 @@ def additive_summary(model: PrivateAdditiveRegression) -> Summary:
         "Noise that was added for privacy is in the heights: curves that are all noise have an "
         "importance, too.",
     ]
+    notes += _unseen(model, model._term_names(model._kinds))
     if model.residual_variance_ is None:
         notes = [f"There were too few rows for curves: {_mean_of(model)}."]
     facts = [*_facts(model), ("Intercept", _number(model.intercept_))]
     return _summary(model, facts, columns, rows, notes)
+
+
+def _unseen(model: PrivateModel, names: Sequence[str]) -> list[str]:
+    """Return a note on levels that have no effect, if there are any."""
+    found = []
+    for (column, level), name in zip(terms(model._kinds), names, strict=True):
+        if level is not None and model._effects(column)[level] == 0.0:
+            found.append(shortened(name))
+    if not found:
+        return []
+    more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+    return [
+        f"Without an effect: {', '.join(found[:5])}{more}. The noise hides whether there are such "
+        "rows. If there should be many, look whether the levels are spelled as in the data."
+    ]
 
 
 def shortened(name: str, longest: int = _LONGEST_NAME) -> str:

@@ -151,7 +151,9 @@ CASES = {
     ),
     "batches of which one is empty": Case(batches(WHOLE, WHOLE.slice(0, 0), WHOLE)),
     "an error in the middle": Case(
-        batches(WHOLE, raises=RuntimeError("of the program")), RuntimeError, "of the program"
+        batches(WHOLE, raises=RuntimeError(TEXT)),
+        SourceError,
+        "failed with RuntimeError",
     ),
     "an iterator that does not begin anew": Case(
         lambda _: (scan_batches(never_again()), "price"), SourceError, "the same iterator twice"

@@ -101,7 +101,7 @@ CASES = {
         *ONE_TYPE,
     ),
     "yes among numbers": Case(of(frame(with_one(True, int(NUMBER), object))), *ONE_TYPE),
-    "dictionaries": Case(of(frame([{TEXT: 1}] * ROWS)), *NO_NUMBER),
+    "dictionaries": Case(of(frame([{TEXT: 1}] * ROWS)), *ONE_TYPE),
     "an array of dictionaries": Case(
         of((np.array([[{TEXT: 1}]] * ROWS), Y)), TypeError, "float() argument"
     ),
@@ -115,7 +115,8 @@ CASES = {
     "complex numbers": Case(of(frame(A * 1j)), *ONE_TYPE),
     "complex arrays": Case(of((np.ones((9, 2)) * NUMBER * 1j, Y[:9])), ParameterError, "Complex"),
     "whole numbers of 128 bits": Case(of(polars([2**100] * ROWS, pl.Int128)), *ONE_TYPE),
-    "huge numbers among objects": Case(of(frame([2**70] * ROWS)), *ONE_TYPE),
+    "huge numbers among objects": Case(of(frame([2**70, 3] * (ROWS // 2)))),
+    "numbers too huge for doubles": Case(of(frame([10**400] * ROWS)), *ONE_TYPE),
     "huge numbers in an array": Case(of((np.array([[2**70], [3]], dtype=object), [1.0, 2.0]))),
     "numbers of 64 bits": Case(of(arrow(pa.array([2**64 - 1, 3] * (ROWS // 2), pa.uint64())))),
     "decimals": Case(of(arrow([decimal.Decimal("1.50"), decimal.Decimal(2)] * (ROWS // 2)))),

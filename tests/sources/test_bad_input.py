@@ -121,7 +121,7 @@ BAD_ROWS = {
     "text": ("text", "list its levels"),
     "text among numbers": ("text among numbers", "of one type"),
     "a number among texts": ("a number among texts", "of one type"),
-    "dictionaries": ("dictionaries", "which is no number"),
+    "dictionaries": ("dictionaries", "of one type"),
     "intervals": ("intervals", "which is no number"),
     "a lazy frame that fails": ("a lazy frame that fails", "cannot be computed"),
     "a stream that fails": ("a stream that fails", "cannot be read to its end"),

@@ -207,8 +207,9 @@ def test_a_whole_number_is_its_place_in_any_type(levels, values):
     )
     same(encoded(pa.array([None, *values]), kind), [math.nan, *expected])
     same(encode_array(whole + 0.25, kind, "b")[np.abs(whole) < 2**50], -1.0)
-    for wild in (math.inf, -math.inf, 1e300):
-        same(encode_array(np.array([wild]), kind, "b"), [-1])
+    same(encode_array(np.array([1e300]), kind, "b"), [-1])
+    for wild in (math.inf, -math.inf):
+        same(encode_array(np.array([wild]), kind, "b"), [math.nan])
 
 
 def test_yes_and_no_are_one_and_zero():
@@ -234,7 +235,7 @@ def test_what_is_no_number_is_refused_for_its_type(values, kind):
         lambda: encode_arrow(pa.array(values), kind, "b"),
         lambda: encode_array(objects, kind, "b"),
     ):
-        with pytest.raises(ParameterError, match="'b' holds") as error:
+        with pytest.raises(ParameterError, match=r"'b' (holds|must hold)") as error:
             encode()
         assert "SECRET" not in str(error.value)
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from dpfit._private import PrivateModel
-    from dpfit.schema import Kind
-    from dpfit.sources.scan import Reader, Scan
+    from dpfit.sources.scan import Reader, ReadKind, Scan
 
 __all__ = ["check_column", "delimiter_of", "format_of", "open_model", "open_table", "without"]
 
@@ -124,7 +123,7 @@ class _Without:
 
         return pa.schema(field for field in self._reader.schema() if field.name not in self._names)
 
-    def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
+    def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
         return self._reader.read(names, kinds)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpfit._private import PrivateModel
     from dpfit.schema import Kind
     from dpfit.sources import Scan
+    from dpfit.sources.scan import ReadKind
 
 __all__ = ["add"]
 
@@ -140,7 +141,7 @@ def _predicted(
         yield chosen.empty_table()
 
 
-def _kinds(model: PrivateModel, features: list[str], names: list[str]) -> list[Kind | None]:
+def _kinds(model: PrivateModel, features: list[str], names: list[str]) -> list[ReadKind]:
     """Return how columns are to be read."""
     if len(features) != len(model._kinds):
         raise failure(
@@ -150,7 +151,7 @@ def _kinds(model: PrivateModel, features: list[str], names: list[str]) -> list[K
     found: dict[str, Kind] = dict(zip(features, model._kinds, strict=True))
     # In CSV a number may be written in many ways, and a code may begin with a zero: what is not
     # used, and has no kind, is copied as text.
-    return [found.get(name) for name in names]
+    return [found.get(name, "text") for name in names]
 
 
 def _predictions(model: PrivateModel, table: pa.Table) -> Any:

@@ -95,7 +95,8 @@ def as_plain(model: Any) -> dict[str, Any]:
             {
                 "name": name,
                 "coef": float(coef),
-                "interval": [float(low), float(high)],
+                # Of a level that was not seen nothing is known.
+                "interval": None if math.isnan(low) else [float(low), float(high)],
                 "range": [float(end) if math.isfinite(end) else None for end in width],
             }
             for name, coef, (low, high), width in zip(

@@ -11,6 +11,7 @@ The rules, the same for every kind of table:
 from __future__ import annotations
 
 import functools
+import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from dpfit.exceptions import ParameterError
 from dpfit.schema import Categorical, Kind
+from dpfit.sources.objects import from_objects, several_types_problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +28,6 @@ __all__ = [
     "UNKNOWN",
     "encode_array",
     "encode_arrow",
-    "several_types_problem",
     "text_problem",
     "type_name",
 ]
@@ -50,14 +51,9 @@ def _target_problem(name: str) -> str:
     return f"the target {name!r} holds text, and must be numbers or dates"
 
 
-def several_types_problem(name: str) -> str:
-    """Return what to say of a column that has no type that can be read."""
-    return f"column {name!r} must hold values of one type: numbers, texts or dates"
-
-
 def type_name(kind: pa.DataType) -> str:
     """Return a type without what is in it: of objects, names in it may be read from values."""
-    return str(kind).partition("<")[0]
+    return re.split(r"[<(\[]", str(kind))[0]
 
 
 def encode_array(values: Array, kind: Kind | None, name: str) -> Array:
@@ -74,6 +70,14 @@ def encode_array(values: Array, kind: Kind | None, name: str) -> Array:
     """
     if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):
         values = values.astype(np.float64)
+    if values.dtype == object:
+        found = from_objects(values, name)
+        if not isinstance(found, np.ndarray):
+            return encode_arrow(found, kind, name)
+        if np.isnan(found).all():
+            # Nothing is there, of whatever type.
+            return found
+        values = found
     if values.dtype.kind not in "iufb" or not values.dtype.isnative:
         return encode_arrow(_to_arrow(values, name), kind, name)
     return _numbered(values, kind, name) if isinstance(kind, Categorical) else values
@@ -197,7 +201,7 @@ def _numbered(values: Array, kind: Categorical, name: str) -> Array:
     numbers = np.asarray(values, dtype=np.float64)
     nearest = np.minimum(np.searchsorted(levels[order], numbers), len(levels) - 1)
     codes = np.where(levels[order][nearest] == numbers, order[nearest], UNKNOWN)
-    missing = np.isnan(numbers)
+    missing = ~np.isfinite(numbers)
     if missing.any():
         return np.where(missing, np.nan, codes)
     return codes.astype(_code(kind))
@@ -223,13 +227,13 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _to_arrow(values: Array, name: str) -> pa.Array:
-    """Return an array of objects or dates, whose values have to be of one type."""
+    """Return an array of texts, dates or bytes, or of numbers of another machine."""
     import pyarrow as pa
 
     if values.dtype.kind in "fiu":
         values = values.astype(values.dtype.newbyteorder("="))
     elif values.dtype.kind == "U":
-        values = values.astype(object)
+        return pa.array(values.tolist(), pa.large_string())
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):

@@ -245,14 +245,16 @@ def _unit_hashes(units: Any) -> Any:
     import narwhals as nw
     import pandas as pd
 
-    hashes = np.zeros(len(units), dtype=np.uint64)
-    if len(units):
-        found = guarded(owners, unit_values(nw.from_native(units, series_only=True)), len(units))
-        # Units that cannot be told apart stay together, and are refused where they are counted.
-        if not isinstance(found, Failure):
-            values, places = np.unique(found, return_inverse=True)
-            texts = np.array([str(value) for value in values.tolist()], dtype=object)
-            hashes = pd.util.hash_array(texts, categorize=False)[places]
+    def act() -> Any:
+        found = owners(unit_values(nw.from_native(units, series_only=True)), len(units))
+        values, places = np.unique(found, return_inverse=True)
+        texts = np.array([str(value) for value in values.tolist()], dtype=object)
+        return pd.util.hash_array(texts, categorize=False)[places]
+
+    hashes = guarded(act) if len(units) else np.zeros(0, dtype=np.uint64)
+    # Units that cannot be told apart stay together, and are refused where they are counted.
+    if isinstance(hashes, Failure):
+        hashes = np.zeros(len(units), dtype=np.uint64)
     return pd.Series(hashes, index=units.index)
 
 

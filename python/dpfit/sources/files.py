@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from dpfit.exceptions import ParameterError, SourceError
-from dpfit.schema import Categorical, Kind, Level
-from dpfit.sources.frames import as_frame
+from dpfit.exceptions import DpfitError, ParameterError, SourceError
+from dpfit.schema import Categorical, Level
+from dpfit.sources.frames import arrow_table, as_frame
 from dpfit.sources.opened import File, files_at, label, readable
-from dpfit.sources.scan import Scan, same_columns
+from dpfit.sources.scan import ReadKind, Scan, same_columns
 from dpfit.sources.source import rows_in_batch
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class _ParquetFiles:
     def schema(self) -> pa.Schema:
         return self._open(self._paths[0]).schema_arrow
 
-    def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
+    def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
         first = self.schema()
         # All of them before any row is read: what is wrong with the last file is known at once.
         for path in self._paths[1:]:
@@ -207,17 +207,25 @@ class _CsvFiles:
         return f"{len(self._paths)} CSV file{'s' if len(self._paths) > 1 else ''}"
 
     def schema(self) -> pa.Schema:
-        return self._schema(self._paths[0])
+        import pyarrow as pa
+
+        found = self._schema(self._paths[0])
+        # One row may make the difference between numbers and true or false: it declares nothing.
+        types = [pa.float64() if pa.types.is_boolean(kind) else kind for kind in found.types]
+        return pa.schema(list(zip(found.names, types, strict=True)))
 
     def _schema(self, path: File) -> pa.Schema:
         with self._open(path, [], []) as reader:
             found: pa.Schema = reader.schema
         return found
 
-    def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
+    def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
         schemas = [self._schema(path) for path in self._paths]
         for path, schema in zip(self._paths, schemas, strict=True):
             same_columns(schemas[0], schema, None, label(path))
+        for name, kind in zip(names, kinds, strict=True):
+            if kind == "unit":
+                _check_units([schema.field(name).type for schema in schemas], name)
         # Arrow has one list of such words for all columns.
         listed = any(word in _levels(kind) for kind in kinds for word in _CSV_MISSING)
         for path, schema in zip(self._paths, schemas, strict=True):
@@ -272,11 +280,12 @@ def _wrong_value(path: File, names: Sequence[str]) -> Callable[[str], str]:
     return message
 
 
-def _csv_type(field: pa.Field, kind: Kind | None) -> pa.DataType:
+def _csv_type(field: pa.Field, kind: ReadKind) -> pa.DataType:
     import pyarrow as pa
 
-    if kind is None or (isinstance(kind, Categorical) and kind.is_text):
-        # Whose row it is may be a number first and a text later on.
+    if kind == "unit":
+        return field.type if pa.types.is_integer(field.type) else pa.large_string()
+    if kind == "text" or (isinstance(kind, Categorical) and kind.is_text):
         return pa.large_string()
     if pa.types.is_integer(field.type) or pa.types.is_null(field.type):
         # A column of zeros, or of nothing, may go on with any number.
@@ -284,11 +293,27 @@ def _csv_type(field: pa.Field, kind: Kind | None) -> pa.DataType:
     return field.type
 
 
-def _levels(kind: Kind | None) -> tuple[Level, ...]:
+def _check_units(types: Sequence[pa.DataType], name: str) -> None:
+    """Check that all files write a unit in the same way.
+
+    Privacy
+    -------
+    As texts, 7 and 7.0 would be two units, each of which may have as many rows as one.
+    """
+    import pyarrow as pa
+
+    whole = [pa.types.is_integer(kind) for kind in types]
+    if any(pa.types.is_floating(kind) for kind in types) or any(whole) != all(whole):
+        raise SourceError(
+            f"column {name!r} must be whole numbers, or text, in all files to tell whose row it is"
+        )
+
+
+def _levels(kind: ReadKind) -> tuple[Level, ...]:
     return kind.levels if isinstance(kind, Categorical) else ()
 
 
-def _without_missing(batch: pa.RecordBatch, kinds: Sequence[Kind | None]) -> pa.RecordBatch:
+def _without_missing(batch: pa.RecordBatch, kinds: Sequence[ReadKind]) -> pa.RecordBatch:
     """Return a batch in which texts are missing that say so and are no level of their column."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -318,19 +343,35 @@ class _Factory:
             return self._first
         raise SourceError("there is not a single batch")
 
-    def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
+    def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
         for batch in self._batches():
             table = _as_table(batch)
             same_columns(self._first, table.schema, None, "a batch")
             yield from _parts(table, names)
 
     def _batches(self) -> Iterator[Any]:
-        batches = iter(self._factory())
+        batches = _of_factory(lambda: iter(self._factory()))
         if batches is self._begun:
             # Batches that were read before would not be read again.
             raise SourceError("the factory must begin anew: it returned the same iterator twice")
         self._begun = batches
-        yield from batches
+        while (batch := _of_factory(lambda: next(batches, _END))) is not _END:
+            yield batch
+
+
+_END = object()
+
+
+def _of_factory(act: Callable[[], T]) -> T:
+    """Return what a factory gives; what it raises may show values, and is named only."""
+    try:
+        return act()
+    except DpfitError:
+        raise
+    except Exception as error:
+        name = type(error).__name__
+    # Raised out here, so that the first error is not attached to it.
+    raise SourceError(f"the factory of batches failed with {name}")
 
 
 class StreamReader:
@@ -349,7 +390,7 @@ class StreamReader:
         """Return names and types of all columns."""
         return self._reader.schema
 
-    def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
+    def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
         """Read the stream to its end."""
         for batch in _each(iter(self._reader), self._message):
             yield from _parts(pa_table(batch), names)
@@ -373,7 +414,6 @@ def pa_table(batch: pa.RecordBatch) -> pa.Table:
 
 
 def _as_table(batch: Any) -> pa.Table:
-    import narwhals as nw
     import pyarrow as pa
 
     if isinstance(batch, pa.RecordBatch):
@@ -382,8 +422,7 @@ def _as_table(batch: Any) -> pa.Table:
     if frame is None and not hasattr(batch, "__arrow_c_stream__"):
         raise SourceError("a batch must be a frame: pandas, polars or Arrow")
     try:
-        # The index of pandas is no column.
-        return pa.table(batch) if frame is None else nw.maybe_reset_index(frame).to_arrow()
+        return pa.table(batch) if frame is None else arrow_table(frame)
     except Exception:  # of any library, for types that it does not have
         pass
     raise SourceError("a column of a batch must hold values of one type: numbers, texts or dates")

@@ -9,15 +9,24 @@ import numpy as np
 
 from dpfit.exceptions import ParameterError, SourceError
 from dpfit.schema import Binary, Categorical, Kind, Numeric
-from dpfit.sources.columns import encode_array, encode_arrow, several_types_problem
+from dpfit.sources.columns import encode_array, encode_arrow
+from dpfit.sources.objects import from_objects, several_types_problem
 from dpfit.sources.source import Floats, LocalSource, Read, rows_in_batch
 from dpfit.table import Array
 from dpfit.units import owners
 
 if TYPE_CHECKING:
     import narwhals as nw
+    import pyarrow as pa
 
-__all__ = ["FrameSource", "as_frame", "encode_series", "feature_places", "unit_values"]
+__all__ = [
+    "FrameSource",
+    "arrow_table",
+    "as_frame",
+    "encode_series",
+    "feature_places",
+    "unit_values",
+]
 
 
 def as_frame(table: Any) -> nw.DataFrame[Any] | None:
@@ -160,6 +169,9 @@ def _column(series: nw.Series[Any], name: str) -> Any:
     """Return a column as an array of NumPy if it is one of numbers or objects, else of Arrow."""
     import narwhals as nw
 
+    if _holds_objects(series):
+        # narwhals would look at values to tell their type.
+        return series.to_native().to_numpy()
     dtype = series.dtype
     try:
         if dtype.is_integer() or dtype.is_float() or dtype in (nw.Boolean, nw.Object, nw.Unknown):
@@ -173,13 +185,41 @@ def _column(series: nw.Series[Any], name: str) -> Any:
     raise ParameterError(several_types_problem(name))
 
 
+def arrow_table(frame: nw.DataFrame[Any]) -> pa.Table:
+    """Return a frame as a table of Arrow, without the index of pandas, which is no column."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    plain = nw.maybe_reset_index(frame)
+    objects = [name for name in plain.columns if _holds_objects(plain[name])]
+    if not objects:
+        return plain.to_arrow()
+    rest = plain.drop(objects)
+    # Without a column there would be no rows.
+    table = rest.to_arrow() if rest.columns else None
+    found = {
+        name: pa.array(from_objects(plain[name].to_native(), name)) if name in objects else None
+        for name in plain.columns
+    }
+    columns = {
+        name: column if column is not None or table is None else table.column(name)
+        for name, column in found.items()
+    }
+    return pa.table(columns)
+
+
+def _holds_objects(series: nw.Series[Any]) -> bool:
+    """Return whether a column is one of Python's objects, in pandas and the like."""
+    native = getattr(series.to_native(), "dtype", None)
+    return bool(series.implementation.is_pandas_like() and native == np.dtype(object))
+
+
 def _declared(series: nw.Series[Any]) -> Kind | None:
     import narwhals as nw
 
-    native = getattr(series.to_native(), "dtype", None)
-    if series.implementation.is_pandas_like() and native == np.dtype(object):
-        # narwhals would look at values.
+    if _holds_objects(series):
         return None
+    native = getattr(series.to_native(), "dtype", None)
     dtype = series.dtype
     if dtype == nw.Boolean:
         return Binary()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,11 +18,15 @@ from dpfit.sources.spool import Spool
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Reader", "Scan", "ScanSource", "arrow_kind", "same_columns"]
+__all__ = ["ReadKind", "Reader", "Scan", "ScanSource", "arrow_kind", "same_columns"]
 
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b\s*", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _LEAST_LIMIT = 1_000_000
+
+
+# What a column is read as: what it is, whose row it is, or text that is copied.
+ReadKind: TypeAlias = Kind | Literal["unit", "text"]
 
 
 class Reader(Protocol):
@@ -31,8 +35,8 @@ class Reader(Protocol):
     def schema(self) -> pa.Schema:
         """Return names and types of all columns, from as little reading as possible."""
 
-    def read(self, names: Sequence[str], kinds: Sequence[Kind | None]) -> Iterator[pa.RecordBatch]:
-        """Read these columns, from the first row on; one that is no number has the kind None.
+    def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
+        """Read these columns, from the first row on.
 
         Privacy
         -------
@@ -129,11 +133,11 @@ class ScanSource(LocalSource):
         """Read all rows from where they are."""
         assert self.names is not None
         places = dict(zip(self.names, kinds, strict=True))
-        columns: dict[str, Kind | None] = {**places}
+        columns: dict[str, ReadKind] = {**places}
         if self._target is not None:
             columns[self._target] = Numeric()
         if self._unit is not None:
-            columns[self._unit] = None
+            columns[self._unit] = "unit"
         for batch in self._scan.reader.read(list(columns), list(columns.values())):
             if not len(batch):
                 continue

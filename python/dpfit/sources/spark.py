@@ -141,10 +141,12 @@ class _SparkParts(Parts):
 
     def _keep(self, frame: Any) -> None:
         """Compute the frame and keep it, in partitions that are not too large."""
-        self._frame = frame.persist()
+        # Spark may compute something already here, and say values when it fails.
+        self._frame = computed(frame.persist, "Spark")
         sizes = self._sizes()
         if max(sizes, default=0) > _MOST_BYTES:
-            self._frame = frame.repartition(math.ceil(sum(sizes) / _GOOD_BYTES)).persist()
+            larger = frame.repartition(math.ceil(sum(sizes) / _GOOD_BYTES))
+            self._frame = computed(larger.persist, "Spark")
             try:
                 sizes = self._sizes()
             finally:
