@@ -73,13 +73,17 @@ def largest_memory():
 
 def fit_folder(folder, memory_limit):
     """Fit and tell of it: the body of the fresh process."""
-    phases = {}
+    phases, within = {}, []
 
     def timed(name, function):
         def run(*args):
             start = time.perf_counter()
+            within.append(name)
             result = function(*args)
-            phases[name] = phases.get(name, 0.0) + time.perf_counter() - start
+            within.pop()
+            # One of them may call another.
+            if not within:
+                phases[name] = phases.get(name, 0.0) + time.perf_counter() - start
             return result
 
         return run

@@ -39,7 +39,11 @@ CASES = {
         ["text without levels: 'cut'", "dpfit schema infer data.csv", "--without"],
     ),
     "a target of text": ("fit data.csv -t cut -e 1 -o m.json", 2, ["'cut' holds text"]),
-    "levels not written": (f"fit data.csv {FIT} --schema begun.json -o m.json", 2, ["'cut'"]),
+    "levels not written": (
+        "fit data.csv -t price -e 1 --schema begun.json -o m.json",
+        2,
+        ["'cut'", "--unit"],
+    ),
     "no schema": (f"fit data.csv {FIT} --schema model.json -o m.json", 2, ["dpfit_schema"]),
     # Budgets.
     "no epsilon": ("fit data.csv -t price -o m.json", 2, ["--epsilon 1"]),
@@ -67,6 +71,20 @@ CASES = {
     "a column too few": ("predict model.json visits.csv -o p.csv", 2, ["the model needs it"]),
     "a gap to predict for": ("predict model.json gap.csv -o p.csv", 1, ["--missing"]),
     "a name that is taken": ("predict model.json data.csv --keep --name cut -o p.csv", 2, ["cut"]),
+    # Files that are read are not written over.
+    "data as the output": (
+        "fit data.csv -t price -e 1 --schema s.json -o data.csv",
+        2,
+        ["is read"],
+    ),
+    "the schema as output": (
+        "fit data.csv -t price -e 1 --schema s.json -o s.json",
+        2,
+        ["is read"],
+    ),
+    "the model as output": ("predict model.json new.csv -o model.json", 2, ["is read by this"]),
+    "rows as the output": ("predict model.json new.csv -o new.csv", 2, ["is read by this"]),
+    "a schema that is there": ("schema infer data.csv -o s.json", 2, ["already", "--force"]),
     # Everything else.
     "a wrong command": ("fitt data.csv", 2, ["fitt"]),
     "a wrong option": ("show model.json --nonsense", 2, ["--nonsense"]),

@@ -22,13 +22,15 @@ STANDARD = "-"
 
 
 @contextlib.contextmanager
-def written(path: str) -> Iterator[IO[bytes]]:
+def written(path: str, *inputs: object) -> Iterator[IO[bytes]]:
     """Open a file to write. It appears under its name at the end, if nothing went wrong.
 
     Parameters
     ----------
     path : str
         The name; ``-`` for standard output.
+    *inputs : path or None
+        Files that the command reads: none of them is written over.
 
     Notes
     -----
@@ -40,6 +42,9 @@ def written(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    for name in inputs:
+        if name is not None and _same(path, str(name)):
+            raise wrong_use(f"{path!r} is read by this command", "give another name to -o")
     target = os.path.realpath(path)
     mode = os.stat(target).st_mode if os.path.exists(target) else None
     if mode is not None and stat.S_ISDIR(mode):
@@ -72,6 +77,11 @@ def written(path: str) -> Iterator[IO[bytes]]:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part)
             raise
+
+
+def _same(path: str, other: str) -> bool:
+    """Return whether two names are of one file that is there."""
+    return os.path.isfile(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
 @contextlib.contextmanager

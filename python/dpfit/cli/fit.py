@@ -174,7 +174,7 @@ def fit(
     budget(epsilon, delta, mu)  # refused before anything is read
     replaced = os.path.isfile(output)
     # Opened first: a fit whose model cannot be kept would be for nothing.
-    with written(str(output)) as file:
+    with written(str(output), data, schema) as file:
         scan, _ = inputs.open_table(data, format, delimiter, memory_limit)
         infer = f"dpfit schema infer {shlex.quote(str(data))} -o s.json"
         if delimiter != ",":
@@ -231,13 +231,14 @@ def _prepared(
         inputs.check_column(name, declared, "--without")
         if name in (target, unit):
             raise wrong_use(f"column {name!r} is needed and cannot be left out")
-    schema = Schema() if schema_file is None else read_schema(schema_file)
+    aside = [*left_out, *([unit] if unit is not None else [])]
+    schema = Schema() if schema_file is None else read_schema(schema_file, aside)
     known = dict(schema)
     bounds = known.pop(target, None)
     if isinstance(bounds, Numeric) and schema.target == Numeric():
         # `schema infer` does not know the target unless it is told.
         schema.target = bounds
-    for name in (*left_out, *([unit] if unit is not None else ())):
+    for name in aside:
         known.pop(name, None)
     for key in known:
         if isinstance(key, str):
@@ -248,7 +249,8 @@ def _prepared(
         names = ", ".join(map(repr, texts))
         raise wrong_use(
             f"text without levels: {names}",
-            f"{infer} and write the levels into it, or leave columns out with --without",
+            f"{infer} and write the levels into it; or --unit for one that says whose row it is, "
+            "--without for others",
         )
     if left_out:
         scan = inputs.without(scan, left_out)

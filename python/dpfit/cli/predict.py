@@ -85,7 +85,7 @@ def predict(
         raise wrong_use("-o - and --json would both go to standard output", "choose one of them")
     if str(model) == str(data) == STANDARD:
         raise wrong_use("MODEL and DATA cannot both be standard input")
-    with written(str(output)) as file, progress("Reading") as tell:
+    with written(str(output), data, model) as file, progress("Reading") as tell:
         scan, read_format = inputs.open_table(data, format, delimiter)
         fitted = inputs.open_model(model)
         if missing is not None:

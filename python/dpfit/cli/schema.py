@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as json_module
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["app", "read_schema"]
 
 EXAMPLES = (
-    "dpfit schema infer data.parquet --target price -o s.json",
+    "dpfit schema infer data.parquet --target price -o schema.json",
     "dpfit schema infer data.csv --json",
 )
 
@@ -48,6 +50,10 @@ def infer(
     format: FormatOption = None,
     delimiter: Delimiter = ",",
     json: Json = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Write over a file that is there, and what is in it."),
+    ] = False,
 ) -> None:
     """Begin a schema from the types of the columns.
 
@@ -63,8 +69,10 @@ def infer(
         if kinds.pop(target) is None:
             raise wrong_use(f"column {target!r} holds text: a target holds numbers")
     plain = _plain(kinds)
+    if os.path.isfile(output) and not force:
+        raise wrong_use(f"{str(output)!r} is there already", "--force writes over it")
     if str(output) != STANDARD or not json:
-        with written(str(output)) as file:
+        with written(str(output), data) as file:
             file.write((json_module.dumps(plain, indent=2, ensure_ascii=False) + "\n").encode())
     texts, numbers = _sorts(kinds)
     if json:
@@ -119,8 +127,8 @@ def _advice(texts: list[str], numbers: list[str], output: str, format: Format) -
             paragraph(
                 f'List the levels of each in {where}, as in "levels": ["low", "high"]: all that '
                 "may occur, from a form or a code book and not from the data. A value that is not "
-                "listed counts as none of them. Or delete the column there, and leave it out of "
-                "the fit with --without.",
+                "listed counts as none of them. A column that says whose row it is needs none: use "
+                "--unit for it in the fit, and --without for others that are no feature.",
                 "  ",
             )
         )
@@ -145,8 +153,16 @@ def _advice(texts: list[str], numbers: list[str], output: str, format: Format) -
     return lines
 
 
-def read_schema(path: Path) -> Schema:
-    """Return the schema in a file."""
+def read_schema(path: Path, aside: Sequence[str] = ()) -> Schema:
+    """Return the schema in a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    aside : sequence of str
+        Columns that are no features, and need no levels.
+    """
     from dpfit.exceptions import ParameterError
     from dpfit.schema import Schema
 
@@ -157,19 +173,30 @@ def read_schema(path: Path) -> Schema:
         raise failure(f"there is no file {name!r}", "dpfit schema infer begins one") from None
     except UnicodeDecodeError:
         raise wrong_use(f"{name!r} is not a schema: it is not text") from None
+    text = _without_columns(text, aside) if aside else text
     empty = _without_levels(text)
     if empty:
         columns = ", ".join(map(repr, empty))
         raise wrong_use(
             f"{name!r} has no levels yet for {columns}",
-            'write them, as in "levels": ["low", "high"], or delete the column there and use '
-            "--without",
+            'write them, as in "levels": ["low", "high"]; or --unit for a column that says whose '
+            "row it is, --without for others",
         )
     try:
         return Schema.from_json(text)
     except ParameterError as error:
         problem = str(error)
     raise wrong_use(f"{name!r}: {problem}")
+
+
+def _without_columns(text: str, names: Sequence[str]) -> str:
+    """Return a schema without some columns; what is no schema stays as it is."""
+    try:
+        plain = json_module.loads(text)
+        plain["columns"] = [c for c in plain["columns"] if c.get("name") not in names]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return text
+    return json_module.dumps(plain)
 
 
 def _without_levels(text: str) -> list[str]:
