@@ -11,6 +11,7 @@ from typing import Literal
 
 from dpfit.experiments.catalogue import Entry
 from dpfit.experiments.claims import Claim, check_claims
+from dpfit.experiments.coverage import Gap, gaps
 from dpfit.experiments.document import Block, Code, Folded, Grid, Heading, Picture, Text
 from dpfit.experiments.environment import hardware, versions
 from dpfit.experiments.errors import Errors
@@ -94,6 +95,7 @@ def write_report(
         },
     )
     blocks: list[Block] = [Text(message, "warn")] if message else []
+    blocks += _missing(gaps(entries, plan, results))
     blocks += _results(errors, claims, figures)
     if figures == "all":
         blocks += _theory()
@@ -111,6 +113,23 @@ def write_report(
     target = folder / "report.html"
     target.write_text(to_html(f"dpfit: {title}", blocks), "utf-8")
     return target
+
+
+def _missing(found: Sequence[Gap]) -> Iterator[Block]:
+    """Yield what this report is not yet about."""
+    if not found:
+        return
+    yield Text(_PARTIAL, "warn")
+    rows = [
+        [
+            f"{METHODS[gap.method].label}, {gap.setting}",
+            gap.group,
+            f"{gap.missing} of {gap.total}",
+            ", ".join(gap.tables),
+        ]
+        for gap in found
+    ]
+    yield Grid(["not done", "group", "pieces of work", "tables"], rows, wordy=True)
 
 
 def _results(errors: Errors, claims: Sequence[Claim], figures: Figures) -> Iterator[Block]:
@@ -151,6 +170,10 @@ def _results(errors: Errors, claims: Sequence[Claim], figures: Figures) -> Itera
     yield from drawn("scatter_scaled", draw, SCALED.title, _SCATTER)
 
 
+_PARTIAL = (
+    "This run is not finished. Each comparison below is of the tables that have all results it "
+    "needs, and says of how many; the same command goes on with what is missing."
+)
 _ERRORS = (
     "Test MSE / Var(y), geometric mean over the tables. 1 is what the mean of the target gives; "
     "means above 100 are drawn at 100."
