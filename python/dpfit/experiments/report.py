@@ -175,8 +175,8 @@ _PARTIAL = (
     "needs, and says of how many; the same command goes on with what is missing."
 )
 _ERRORS = (
-    "Test MSE / Var(y), geometric mean over the tables. 1 is what the mean of the target gives; "
-    "means above 100 are drawn at 100."
+    "Test MSE / Var(y), geometric mean over the tables that have a result of every method. 1 is "
+    "what the mean of the target gives; means above 100 are drawn at 100."
 )
 _WINS = (
     "Share of tables with the smaller error. In (a) to (c) it is BoostedAdaSSP against each peer; "
