@@ -30,8 +30,6 @@ from dpfit.experiments.theory_figures import THEORY
 __all__ = ["Figures", "write_report"]
 
 Figures = Literal["all", "results", "none"]
-# Behind each point of the theory's figures.
-_REPEATS = 20
 
 
 def write_report(
@@ -44,6 +42,7 @@ def write_report(
     message: str = "",
     missing: Sequence[int] = (),
     figures: Figures = "all",
+    repeats: int = 20,
 ) -> Path:
     """Write the report and the files behind it.
 
@@ -65,6 +64,8 @@ def write_report(
         The paper's tasks that were not there.
     figures : {"all", "results", "none"}
         Which figures: all, those of results but not the theory's, or none.
+    repeats : int
+        Repetitions behind each point of the theory's figures.
 
     Returns
     -------
@@ -98,7 +99,7 @@ def write_report(
     blocks += _missing(gaps(entries, plan, results))
     blocks += _results(errors, claims, figures)
     if figures == "all":
-        blocks += _theory()
+        blocks += _theory(repeats)
     if apart.tasks:
         blocks += _apart(apart)
     blocks += _tables(entries, missing)
@@ -278,11 +279,11 @@ def _ours(errors: Errors, *, every: bool = False) -> Grid:
     return Grid(["tables won", *_levels(errors.plan)], rows)
 
 
-def _theory() -> Iterator[Block]:
+def _theory(repeats: int) -> Iterator[Block]:
     yield Heading("Theory, shown")
     for shown in THEORY:
         yield Heading(shown.title, level=3)
-        yield Picture(shown.name, shown.draw(_REPEATS), shown.title, shown.text)
+        yield Picture(shown.name, shown.draw(repeats), shown.title, shown.text)
 
 
 def _apart(errors: Errors) -> Iterator[Block]:

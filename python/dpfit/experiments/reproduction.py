@@ -28,6 +28,8 @@ _FOLDER = Path("dpfit-experiments")
 # What makes a run quick: fewer rows, trials, seeds and privacy levels, and no wide tables.
 _QUICK = Plan(epsilons=(1.0,), trials=4, seeds=1, tuning_rows=4000, most_rows=5000, ebm_rounds=300)
 _QUICK_COLUMNS = 27
+# Behind each point of the theory's figures.
+_REPEATS, _QUICK_REPEATS = 20, 4
 
 
 def reproduce(
@@ -148,6 +150,7 @@ def reproduce(
         message=catalogue.message,
         missing=catalogue.missing,
         figures=figures,
+        repeats=_QUICK_REPEATS if quick else _REPEATS,
     )
     for line in _brief(store, catalogue, plan):
         say(line)
