@@ -106,6 +106,28 @@ def test_the_figures_that_matter_are_said(tiny):
     assert said[-1] == f"report: {page}"
 
 
+def test_a_report_of_half_a_run_says_so(tiny, tmp_path):
+    page, out, _ = tiny
+    assert "not finished" not in page.read_text("utf-8")
+    # The same store, asked for a level that was not run.
+    half = reproduce(
+        data=out.parent / "data",
+        out=out,
+        report=tmp_path / "half",
+        quick=True,
+        epsilons=[0.5, 5.0, 50.0],
+        trials=1,
+        jobs=1,
+        run_missing=False,
+        figures="none",
+        say=str,
+    )
+    text = half.read_text("utf-8")
+    assert "This run is not finished." in text
+    assert "DP-EBM, tuned" in text
+    assert "2 of 6" in text
+
+
 def test_nothing_is_done_twice(tiny, monkeypatch):
     _, out, _ = tiny
 

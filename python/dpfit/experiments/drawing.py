@@ -5,9 +5,14 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
-__all__ = ["COLOURS", "figure", "fractions", "svg"]
+__all__ = ["COLOURS", "figure", "fractions", "squares", "svg"]
+
+# Inches of a square panel and around it, and gaps in panels.
+_SQUARE, _LEFT, _RIGHT, _BOTTOM, _TOP = 2.5, 0.75, 0.2, 0.55, 0.35
+_GAP_ACROSS, _GAP_DOWN = 0.12, 0.3
+
 
 # Colours that people with the common kinds of colour blindness can tell apart (Okabe and Ito).
 COLOURS = {
@@ -43,7 +48,35 @@ _STYLE: Any = {
 
 
 @contextmanager
-def figure(rows: int, columns: int, *, width: float, height: float) -> Iterator[tuple[Any, Any]]:
+def squares(rows: int, columns: int) -> Iterator[tuple[Any, Any]]:
+    """Make a figure with a grid of square axes, like `figure`.
+
+    Places are computed here: fitting them to their labels takes longer than all drawing.
+    """
+    across, down = columns + _GAP_ACROSS * (columns - 1), rows + _GAP_DOWN * (rows - 1)
+    width = _LEFT + _SQUARE * across + _RIGHT
+    height = _BOTTOM + _SQUARE * down + _TOP
+    with figure(rows, columns, width=width, height=height, layout=None) as (drawn, axes):
+        drawn.subplots_adjust(
+            left=_LEFT / width,
+            right=1 - _RIGHT / width,
+            bottom=_BOTTOM / height,
+            top=1 - _TOP / height,
+            wspace=_GAP_ACROSS,
+            hspace=_GAP_DOWN,
+        )
+        yield drawn, axes
+
+
+@contextmanager
+def figure(
+    rows: int,
+    columns: int,
+    *,
+    width: float,
+    height: float,
+    layout: Literal["constrained"] | None = "constrained",
+) -> Iterator[tuple[Any, Any]]:
     """Make a figure with a grid of axes, in one style and without a screen.
 
     Parameters
@@ -52,6 +85,8 @@ def figure(rows: int, columns: int, *, width: float, height: float) -> Iterator[
         The grid.
     width, height : float
         Inches.
+    layout : {"constrained"} or None
+        How matplotlib places axes; None for not at all.
 
     Yields
     ------
@@ -63,7 +98,7 @@ def figure(rows: int, columns: int, *, width: float, height: float) -> Iterator[
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(_STYLE):
-        drawn = Figure(figsize=(width, height), layout="constrained")
+        drawn = Figure(figsize=(width, height), layout=layout)
         FigureCanvasAgg(drawn)
         yield drawn, drawn.subplots(rows, columns, squeeze=False)
 

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 
 from dpfit.experiments.drawing import COLOURS, figure, svg
-from dpfit.experiments.errors import Errors, gmean
+from dpfit.experiments.errors import Errors
 from dpfit.experiments.methods import METHODS, OURS, PEERS
 from dpfit.experiments.regimes import PAPER, REGIMES
+from dpfit.experiments.summary import means
 
 __all__ = ["draw_errors", "draw_wins"]
 
@@ -26,7 +27,6 @@ def draw_wins(errors: Errors, epsilons: Sequence[float]) -> str:
     last = REGIMES[3]
     everybody = [(p, last.side(p)) for p in PEERS]
     panels.append((f"({last.key}) {last.title}", [(o, (o, "fixed")) for o in OURS], everybody))
-    widths = [len(firsts) for _, firsts, _ in panels]
     with figure(1, len(panels), width=11.0, height=3.4) as (drawn, axes):
         for axis, (title, firsts, seconds) in zip(axes[0], panels, strict=True):
             names, lines = [], []
@@ -52,30 +52,28 @@ def draw_wins(errors: Errors, epsilons: Sequence[float]) -> str:
             axis.set_title(title.replace(", ", ",\n", 1), fontsize=8.5)
             axis.tick_params(length=0)
             axis.spines[:].set_visible(False)
-        assert sum(widths) > 0
         return svg(drawn)
 
 
 def draw_errors(errors: Errors, epsilons: Sequence[float]) -> str:
-    """Draw each method's error, as a geometric mean over tables, fixed and tuned."""
-    titles = {"fixed": "all fixed", "tuned": "peers tuned on each table, ours not"}
+    """Draw each method's error, as a geometric mean over the same tables, fixed and tuned."""
     with figure(1, 2, width=9.5, height=3.8) as (drawn, axes):
-        for axis, (setting, title) in zip(axes[0], titles.items(), strict=True):
-            for name in (*PEERS, *OURS):
-                found = [list(errors.column((name, setting), e).values()) for e in epsilons]
-                heights = [min(gmean(values), _MOST) for values in found]
+        for axis, regime in zip(axes[0], (REGIMES[2], REGIMES[3]), strict=True):
+            found = means(errors, regime)
+            floor = found.pop("least_squares")[0]
+            for name, values in found.items():
                 ours = name in OURS
-                axis.plot(epsilons, heights, marker="s" if ours else "o", ms=5,
-                          lw=2.0 if ours else 1.3, color=COLOURS[name], label=METHODS[name].label,
-                          clip_on=False)  # fmt: skip
-            floor = gmean(list(errors.column(("least_squares", "fixed"), epsilons[0]).values()))
+                axis.plot(epsilons, [min(value, _MOST) for value in values], ms=5,
+                          marker="s" if ours else "o", lw=2.0 if ours else 1.3, clip_on=False,
+                          color=COLOURS[name], label=METHODS[name].label)  # fmt: skip
             if floor == floor:
                 axis.axhline(floor, color=COLOURS["least_squares"], ls="--", lw=1)
-                axis.text(epsilons[0], floor / 1.06, "least squares, no privacy", fontsize=7.5,
-                          color="0.35", va="top")  # fmt: skip
+                axis.text(epsilons[-1], floor * 1.03, "least squares, no privacy", fontsize=7.5,
+                          color="0.35", va="bottom", ha="right")  # fmt: skip
             axis.axhline(1.0, color="0.75", lw=0.8, zorder=0)
             axis.text(epsilons[-1], 1.04, "a constant", fontsize=7.5, color="0.5", ha="right")
-            axis.set(xscale="log", yscale="log", title=title, xlabel="ε", ylim=(0.08, _MOST))
+            axis.set(xscale="log", yscale="log", xlabel="ε", ylim=(0.08, _MOST))
+            axis.set_title(f"({regime.key}) {regime.title}")
             axis.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
             axis.minorticks_off()
         axes[0, 0].set_ylabel("test MSE / Var(y), geometric mean over tables")

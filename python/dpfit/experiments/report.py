@@ -11,6 +11,7 @@ from typing import Literal
 
 from dpfit.experiments.catalogue import Entry
 from dpfit.experiments.claims import Claim, check_claims
+from dpfit.experiments.coverage import Gap, gaps
 from dpfit.experiments.document import Block, Code, Folded, Grid, Heading, Picture, Text
 from dpfit.experiments.environment import hardware, versions
 from dpfit.experiments.errors import Errors
@@ -29,8 +30,6 @@ from dpfit.experiments.theory_figures import THEORY
 __all__ = ["Figures", "write_report"]
 
 Figures = Literal["all", "results", "none"]
-# Behind each point of the theory's figures.
-_REPEATS = 20
 
 
 def write_report(
@@ -43,6 +42,7 @@ def write_report(
     message: str = "",
     missing: Sequence[int] = (),
     figures: Figures = "all",
+    repeats: int = 20,
 ) -> Path:
     """Write the report and the files behind it.
 
@@ -64,6 +64,8 @@ def write_report(
         The paper's tasks that were not there.
     figures : {"all", "results", "none"}
         Which figures: all, those of results but not the theory's, or none.
+    repeats : int
+        Repetitions behind each point of the theory's figures.
 
     Returns
     -------
@@ -94,9 +96,10 @@ def write_report(
         },
     )
     blocks: list[Block] = [Text(message, "warn")] if message else []
+    blocks += _missing(gaps(entries, plan, results))
     blocks += _results(errors, claims, figures)
     if figures == "all":
-        blocks += _theory()
+        blocks += _theory(repeats)
     if apart.tasks:
         blocks += _apart(apart)
     blocks += _tables(entries, missing)
@@ -111,6 +114,23 @@ def write_report(
     target = folder / "report.html"
     target.write_text(to_html(f"dpfit: {title}", blocks), "utf-8")
     return target
+
+
+def _missing(found: Sequence[Gap]) -> Iterator[Block]:
+    """Yield what this report is not yet about."""
+    if not found:
+        return
+    yield Text(_PARTIAL, "warn")
+    rows = [
+        [
+            f"{METHODS[gap.method].label}, {gap.setting}",
+            gap.group,
+            f"{gap.missing} of {gap.total}",
+            ", ".join(gap.tables),
+        ]
+        for gap in found
+    ]
+    yield Grid(["not done", "group", "pieces of work", "tables"], rows, wordy=True)
 
 
 def _results(errors: Errors, claims: Sequence[Claim], figures: Figures) -> Iterator[Block]:
@@ -151,9 +171,13 @@ def _results(errors: Errors, claims: Sequence[Claim], figures: Figures) -> Itera
     yield from drawn("scatter_scaled", draw, SCALED.title, _SCATTER)
 
 
+_PARTIAL = (
+    "This run is not finished. Each comparison below is of the tables that have all results it "
+    "needs, and says of how many; the same command goes on with what is missing."
+)
 _ERRORS = (
-    "Test MSE / Var(y), geometric mean over the tables. 1 is what the mean of the target gives; "
-    "means above 100 are drawn at 100."
+    "Test MSE / Var(y), geometric mean over the tables that have a result of every method. 1 is "
+    "what the mean of the target gives; means above 100 are drawn at 100."
 )
 _WINS = (
     "Share of tables with the smaller error. In (a) to (c) it is BoostedAdaSSP against each peer; "
@@ -255,11 +279,11 @@ def _ours(errors: Errors, *, every: bool = False) -> Grid:
     return Grid(["tables won", *_levels(errors.plan)], rows)
 
 
-def _theory() -> Iterator[Block]:
+def _theory(repeats: int) -> Iterator[Block]:
     yield Heading("Theory, shown")
     for shown in THEORY:
         yield Heading(shown.title, level=3)
-        yield Picture(shown.name, shown.draw(_REPEATS), shown.title, shown.text)
+        yield Picture(shown.name, shown.draw(repeats), shown.title, shown.text)
 
 
 def _apart(errors: Errors) -> Iterator[Block]:

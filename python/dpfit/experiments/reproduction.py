@@ -28,6 +28,8 @@ _FOLDER = Path("dpfit-experiments")
 # What makes a run quick: fewer rows, trials, seeds and privacy levels, and no wide tables.
 _QUICK = Plan(epsilons=(1.0,), trials=4, seeds=1, tuning_rows=4000, most_rows=5000, ebm_rounds=300)
 _QUICK_COLUMNS = 27
+# Behind each point of the theory's figures.
+_REPEATS, _QUICK_REPEATS = 20, 4
 
 
 def reproduce(
@@ -144,10 +146,11 @@ def reproduce(
         store,
         catalogue.entries,
         plan,
-        command=_command(data, out, report, plan, quick, extra, jobs, run_missing),
+        command=_command(data, out, report, plan, quick, extra, jobs),
         message=catalogue.message,
         missing=catalogue.missing,
         figures=figures,
+        repeats=_QUICK_REPEATS if quick else _REPEATS,
     )
     for line in _brief(store, catalogue, plan):
         say(line)
@@ -229,7 +232,6 @@ def _command(
     quick: bool,
     extra: bool,
     jobs: int,
-    run_missing: bool,
 ) -> list[str]:
     """Return what makes this report; where the data lie on this machine is nobody's business."""
     normal = _QUICK if quick else Plan()
@@ -250,8 +252,13 @@ def _command(
         command += [part for e in plan.epsilons for part in ("--epsilon", f"{e:g}")]
     if plan.methods != normal.methods:
         command += [part for name in plan.methods for part in ("--method", name)]
-    command += ["--jobs", str(jobs), "--out", out.name]
-    return command + (["--report", report.name] if report != out else [])
+    command += ["--jobs", str(jobs), "--out", _shown(out)]
+    return command + (["--report", _shown(report)] if report != out else [])
+
+
+def _shown(path: Path) -> str:
+    """Return a path without what is above it on this machine."""
+    return path.name if path.is_absolute() else path.as_posix()
 
 
 def _brief(store: Store, catalogue: Catalogue, plan: Plan) -> list[str]:

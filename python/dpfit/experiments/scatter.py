@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpfit.experiments.drawing import COLOURS, figure, fractions, svg
+from dpfit.experiments.drawing import COLOURS, fractions, squares, svg
 from dpfit.experiments.errors import Comparison, Errors
 from dpfit.experiments.methods import METHODS, PEERS
 from dpfit.experiments.regimes import PAPER, REGIMES, SCALED, Regime, untuned_against_tuned
 
 __all__ = ["draw_ours", "draw_paper", "draw_scaled"]
 
-_PANEL = 2.75
 # Errors are drawn between these, and arrows stand for what lies beyond: a constant prediction has
 # an error of one.
 _LEAST, _MOST = 3e-4, 1e3
@@ -52,8 +51,7 @@ def _grid(
     epsilons: Sequence[float],
 ) -> str:
     """Draw lines of (label above, label below, colour, comparison at each privacy level)."""
-    size = {"width": 0.9 + _PANEL * len(epsilons), "height": 0.4 + (_PANEL + 0.25) * len(lines)}
-    with figure(len(lines), len(epsilons), **size) as (drawn, axes):
+    with squares(len(lines), len(epsilons)) as (drawn, axes):
         lines_drawn = list(axes)
         for row, (y_label, x_label, colour, pairs) in zip(lines_drawn, lines, strict=True):
             for axis, epsilon, pair in zip(row, epsilons, pairs, strict=True):
