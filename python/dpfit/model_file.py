@@ -6,6 +6,7 @@ many digits as it takes to read the same double again.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -104,9 +105,11 @@ def save(model: PrivateModel, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file, which is there as a whole or not at all."""
     text = to_json(model)
     target = os.path.abspath(os.fspath(path))
-    handle, name = tempfile.mkstemp(
-        dir=os.path.dirname(target), prefix=f".{os.path.basename(target)}."
-    )
+    folder, base = os.path.split(target)
+    if not os.path.isdir(folder):
+        # `mkstemp` would name a file that nobody has asked for.
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    handle, name = tempfile.mkstemp(dir=folder, prefix=f".{base}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

@@ -219,6 +219,8 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     model.save(path)
     (tmp_path / "plain").touch()
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+    with pytest.raises(FileNotFoundError, match=r"nowhere.m\.json'$"):
+        model.save(tmp_path / "nowhere" / "m.json")
     with pytest.raises(OSError):  # noqa: PT011 - which one depends on the system
         model.save(tmp_path)
     assert len(list(tmp_path.iterdir())) == 2

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from dpfit.exceptions import DpfitError, ParameterError, SourceError
-from dpfit.schema import Categorical, Level
+from dpfit.sources.attempts import attempt, each
+from dpfit.sources.csv_files import CsvFiles
 from dpfit.sources.frames import arrow_table, as_frame
 from dpfit.sources.opened import File, files_at, label, readable
 from dpfit.sources.scan import ReadKind, Scan, same_columns
@@ -22,22 +22,6 @@ __all__ = ["StreamReader", "scan_batches", "scan_csv", "scan_parquet"]
 T = TypeVar("T")
 
 _LIMIT = "1GB"
-# Bytes that are parsed together: types are seen in the first of them.
-_CSV_BLOCK = 1 << 22
-_CSV_MISSING = (
-    "",
-    "NA",
-    "N/A",
-    "#N/A",
-    "NaN",
-    "nan",
-    "-NaN",
-    "-nan",
-    "NULL",
-    "null",
-    "None",
-    "n/a",
-)
 
 
 def scan_parquet(
@@ -115,7 +99,7 @@ def scan_csv(
     """
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii():
         raise ParameterError("delimiter must be one character, of ASCII")
-    return Scan(_CsvFiles(files_at(path, ".csv"), delimiter), target, memory_limit)
+    return Scan(CsvFiles(files_at(path, ".csv"), delimiter), target, memory_limit)
 
 
 def scan_batches(
@@ -131,7 +115,7 @@ def scan_batches(
     factory : callable
         Returns an iterable of frames: pandas, polars, Arrow, or any other that narwhals
         understands. It is called once for the columns, of which the first batch is looked at, and
-        once for all rows.
+        once for all rows. A batch must not be changed after it was given: it is not copied.
     target : str, optional
         The column that is the target; not needed to predict.
     memory_limit : int or str, default "1GB"
@@ -145,24 +129,6 @@ def scan_batches(
     if not callable(factory):
         raise ParameterError("factory must be callable: it is asked for the batches anew")
     return Scan(_Factory(factory), target, memory_limit)
-
-
-def _attempt(act: Callable[[], T], message: Callable[[str], str]) -> T:
-    """Return what `act` returns; errors of Arrow, which show values, become `message` of them."""
-    import pyarrow as pa
-
-    try:
-        return act()
-    except (pa.ArrowException, OSError, UnicodeDecodeError, EOFError) as error:
-        text = str(error)
-    # Raised out here, so that the first error is not attached to it.
-    raise SourceError(message(text))
-
-
-def _each(batches: Iterator[T], message: Callable[[str], str]) -> Iterator[T]:
-    """Give all batches; errors of Arrow become `message` of them."""
-    while (batch := _attempt(lambda: next(batches, None), message)) is not None:
-        yield batch
 
 
 class _ParquetFiles:
@@ -183,13 +149,13 @@ class _ParquetFiles:
         for path in self._paths:
             with self._open(path) as file:
                 batches = file.iter_batches(rows_in_batch(len(names)), columns=list(names))
-                yield from _each(batches, _damaged(path))
+                yield from each(batches, _damaged(path))
 
     def _open(self, path: File) -> Any:
         import pyarrow.parquet as pq
 
         # As a stream, because otherwise a row group is held as a whole.
-        return _attempt(
+        return attempt(
             lambda: pq.ParquetFile(readable(path), buffer_size=1 << 20, pre_buffer=False),
             _damaged(path),
         )
@@ -197,135 +163,6 @@ class _ParquetFiles:
 
 def _damaged(path: File) -> Callable[[str], str]:
     return lambda _: f"{label(path)} cannot be read as Parquet: it ends early or is damaged"
-
-
-class _CsvFiles:
-    def __init__(self, paths: list[File], delimiter: str) -> None:
-        self._paths, self._delimiter = paths, delimiter
-
-    def __repr__(self) -> str:
-        return f"{len(self._paths)} CSV file{'s' if len(self._paths) > 1 else ''}"
-
-    def schema(self) -> pa.Schema:
-        import pyarrow as pa
-
-        found = self._schema(self._paths[0])
-        # One row may make the difference between numbers and true or false: it declares nothing.
-        types = [pa.float64() if pa.types.is_boolean(kind) else kind for kind in found.types]
-        return pa.schema(list(zip(found.names, types, strict=True)))
-
-    def _schema(self, path: File) -> pa.Schema:
-        with self._open(path, [], []) as reader:
-            found: pa.Schema = reader.schema
-        return found
-
-    def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
-        schemas = [self._schema(path) for path in self._paths]
-        for path, schema in zip(self._paths, schemas, strict=True):
-            same_columns(schemas[0], schema, None, label(path))
-        for name, kind in zip(names, kinds, strict=True):
-            if kind == "unit":
-                _check_units([schema.field(name).type for schema in schemas], name)
-        # Arrow has one list of such words for all columns.
-        listed = any(word in _levels(kind) for kind in kinds for word in _CSV_MISSING)
-        for path, schema in zip(self._paths, schemas, strict=True):
-            types = [_csv_type(schema.field(n), kind) for n, kind in zip(names, kinds, strict=True)]
-            fields = list(zip(names, types, strict=True))
-            with self._open(path, fields, schema.names, texts_are_missing=not listed) as reader:
-                for batch in _each(iter(reader), _wrong_value(path, schema.names)):
-                    yield _without_missing(batch, kinds) if listed else batch
-
-    def _open(
-        self,
-        path: File,
-        fields: list[tuple[str, pa.DataType]],
-        columns: Sequence[str],
-        *,
-        texts_are_missing: bool = True,
-    ) -> Any:
-        import pyarrow.csv as csv
-
-        convert = csv.ConvertOptions(
-            column_types=dict(fields),
-            include_columns=[name for name, _ in fields],
-            null_values=list(_CSV_MISSING),
-            strings_can_be_null=texts_are_missing,
-        )
-        return _attempt(
-            lambda: csv.open_csv(
-                readable(path),
-                read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
-                parse_options=csv.ParseOptions(delimiter=self._delimiter),
-                convert_options=convert,
-            ),
-            _wrong_value(path, columns),
-        )
-
-
-def _wrong_value(path: File, names: Sequence[str]) -> Callable[[str], str]:
-    """Return what makes a message out of one of Arrow's, of which it takes the column alone."""
-
-    def message(text: str) -> str:
-        if found := re.match(r"In CSV column #(\d+): CSV conversion error", text):
-            place = int(found[1])
-            name = f" {names[place]!r}" if place < len(names) else ""
-            return (
-                f"{label(path)}: a value of column{name} is not of the type of the first ones; if "
-                "it is text, list its levels: Categorical([...])"
-            )
-        if "Expected" in text and "columns, got" in text:
-            return f"{label(path)}: a row has more or fewer values than the header"
-        return f"{label(path)} cannot be read as CSV with a header"
-
-    return message
-
-
-def _csv_type(field: pa.Field, kind: ReadKind) -> pa.DataType:
-    import pyarrow as pa
-
-    if kind == "unit":
-        return field.type if pa.types.is_integer(field.type) else pa.large_string()
-    if kind == "text" or (isinstance(kind, Categorical) and kind.is_text):
-        return pa.large_string()
-    if pa.types.is_integer(field.type) or pa.types.is_null(field.type):
-        # A column of zeros, or of nothing, may go on with any number.
-        return pa.float64()
-    return field.type
-
-
-def _check_units(types: Sequence[pa.DataType], name: str) -> None:
-    """Check that all files write a unit in the same way.
-
-    Privacy
-    -------
-    As texts, 7 and 7.0 would be two units, each of which may have as many rows as one.
-    """
-    import pyarrow as pa
-
-    whole = [pa.types.is_integer(kind) for kind in types]
-    if any(pa.types.is_floating(kind) for kind in types) or any(whole) != all(whole):
-        raise SourceError(
-            f"column {name!r} must be whole numbers, or text, in all files to tell whose row it is"
-        )
-
-
-def _levels(kind: ReadKind) -> tuple[Level, ...]:
-    return kind.levels if isinstance(kind, Categorical) else ()
-
-
-def _without_missing(batch: pa.RecordBatch, kinds: Sequence[ReadKind]) -> pa.RecordBatch:
-    """Return a batch in which texts are missing that say so and are no level of their column."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    columns = []
-    for column, kind in zip(batch.columns, kinds, strict=True):
-        words = [word for word in _CSV_MISSING if word not in _levels(kind)]
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            is_missing = pc.is_in(column, value_set=pa.array(words, column.type))
-            column = pc.if_else(is_missing, pa.scalar(None, column.type), column)
-        columns.append(column)
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 class _Factory:
@@ -380,7 +217,7 @@ class StreamReader:
     def __init__(self, stream: Any) -> None:
         import pyarrow as pa
 
-        opened = _attempt(lambda: pa.RecordBatchReader.from_stream(stream), self._message)
+        opened = attempt(lambda: pa.RecordBatchReader.from_stream(stream), self._message)
         self._reader: pa.RecordBatchReader = opened
 
     def __repr__(self) -> str:
@@ -392,7 +229,7 @@ class StreamReader:
 
     def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
         """Read the stream to its end."""
-        for batch in _each(iter(self._reader), self._message):
+        for batch in each(iter(self._reader), self._message):
             yield from _parts(pa_table(batch), names)
 
     @staticmethod

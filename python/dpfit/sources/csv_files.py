@@ -1,0 +1,168 @@
+"""CSV files, which have no types: what a column is read as."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpfit.exceptions import SourceError
+from dpfit.schema import Categorical, Level
+from dpfit.sources.attempts import attempt, each
+from dpfit.sources.opened import File, label, readable
+from dpfit.sources.scan import ReadKind, same_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["CsvFiles"]
+
+# Bytes that are parsed together: types are seen in the first of them.
+_CSV_BLOCK = 1 << 22
+_CSV_MISSING = (
+    "",
+    "NA",
+    "N/A",
+    "#N/A",
+    "NaN",
+    "nan",
+    "-NaN",
+    "-nan",
+    "NULL",
+    "null",
+    "None",
+    "n/a",
+)
+
+
+class CsvFiles:
+    """Files with a header and the same columns."""
+
+    def __init__(self, paths: list[File], delimiter: str) -> None:
+        self._paths, self._delimiter = paths, delimiter
+
+    def __repr__(self) -> str:
+        return f"{len(self._paths)} CSV file{'s' if len(self._paths) > 1 else ''}"
+
+    def schema(self) -> pa.Schema:
+        """Return names and types of all columns, as the beginning of the first file shows them."""
+        import pyarrow as pa
+
+        found = self._schema(self._paths[0])
+        # One row may make the difference between numbers and true or false: it declares nothing.
+        types = [pa.float64() if pa.types.is_boolean(kind) else kind for kind in found.types]
+        return pa.schema(list(zip(found.names, types, strict=True)))
+
+    def _schema(self, path: File) -> pa.Schema:
+        with self._open(path, [], []) as reader:
+            found: pa.Schema = reader.schema
+        return found
+
+    def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
+        """Read these columns of all files."""
+        schemas = [self._schema(path) for path in self._paths]
+        for path, schema in zip(self._paths, schemas, strict=True):
+            same_columns(schemas[0], schema, None, label(path))
+        for name, kind in zip(names, kinds, strict=True):
+            if kind == "unit":
+                _check_units([schema.field(name).type for schema in schemas], name)
+        # Arrow has one list of such words for all columns.
+        listed = any(word in _levels(kind) for kind in kinds for word in _CSV_MISSING)
+        for path, schema in zip(self._paths, schemas, strict=True):
+            types = [_csv_type(schema.field(n), kind) for n, kind in zip(names, kinds, strict=True)]
+            fields = list(zip(names, types, strict=True))
+            with self._open(path, fields, schema.names, texts_are_missing=not listed) as reader:
+                for batch in each(iter(reader), _wrong_value(path, schema.names)):
+                    yield _without_missing(batch, kinds) if listed else batch
+
+    def _open(
+        self,
+        path: File,
+        fields: list[tuple[str, pa.DataType]],
+        columns: Sequence[str],
+        *,
+        texts_are_missing: bool = True,
+    ) -> Any:
+        import pyarrow.csv as csv
+
+        convert = csv.ConvertOptions(
+            column_types=dict(fields),
+            include_columns=[name for name, _ in fields],
+            null_values=list(_CSV_MISSING),
+            strings_can_be_null=texts_are_missing,
+        )
+        return attempt(
+            lambda: csv.open_csv(
+                readable(path),
+                read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
+                parse_options=csv.ParseOptions(delimiter=self._delimiter),
+                convert_options=convert,
+            ),
+            _wrong_value(path, columns),
+        )
+
+
+def _wrong_value(path: File, names: Sequence[str]) -> Callable[[str], str]:
+    """Return what makes a message out of one of Arrow's, of which it takes the column alone."""
+
+    def message(text: str) -> str:
+        if found := re.match(r"In CSV column #(\d+): CSV conversion error", text):
+            place = int(found[1])
+            name = f" {names[place]!r}" if place < len(names) else ""
+            return (
+                f"{label(path)}: a value of column{name} is not of the type of the first ones; if "
+                "it is text, list its levels: Categorical([...])"
+            )
+        if "Expected" in text and "columns, got" in text:
+            return f"{label(path)}: a row has more or fewer values than the header"
+        return f"{label(path)} cannot be read as CSV with a header"
+
+    return message
+
+
+def _csv_type(field: pa.Field, kind: ReadKind) -> pa.DataType:
+    import pyarrow as pa
+
+    if kind == "unit":
+        return field.type if pa.types.is_integer(field.type) else pa.large_string()
+    if kind == "text" or (isinstance(kind, Categorical) and kind.is_text):
+        return pa.large_string()
+    if pa.types.is_integer(field.type) or pa.types.is_null(field.type):
+        # A column of zeros, or of nothing, may go on with any number.
+        return pa.float64()
+    return field.type
+
+
+def _check_units(types: Sequence[pa.DataType], name: str) -> None:
+    """Check that all files write a unit in the same way.
+
+    Privacy
+    -------
+    As texts, 7 and 7.0 would be two units, each of which may have as many rows as one.
+    """
+    import pyarrow as pa
+
+    whole = [pa.types.is_integer(kind) for kind in types]
+    if any(pa.types.is_floating(kind) for kind in types) or any(whole) != all(whole):
+        raise SourceError(
+            f"column {name!r} must be whole numbers, or text, in all files to tell whose row it is"
+        )
+
+
+def _levels(kind: ReadKind) -> tuple[Level, ...]:
+    return kind.levels if isinstance(kind, Categorical) else ()
+
+
+def _without_missing(batch: pa.RecordBatch, kinds: Sequence[ReadKind]) -> pa.RecordBatch:
+    """Return a batch in which texts are missing that say so and are no level of their column."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for column, kind in zip(batch.columns, kinds, strict=True):
+        words = [word for word in _CSV_MISSING if word not in _levels(kind)]
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            is_missing = pc.is_in(column, value_set=pa.array(words, column.type))
+            column = pc.if_else(is_missing, pa.scalar(None, column.type), column)
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
