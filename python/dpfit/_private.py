@@ -163,7 +163,21 @@ class PrivateModel(PrivateRegressor):
         variance = fitted.residual_variance
         self.residual_variance_ = None if variance is None else variance * fitted.scale**2
         self._set_attributes(fitted, kinds)
-        return publisher.events, ()
+        return publisher.events, self._notes(unit, missing)
+
+    def _notes(self, unit: Any, missing: Missing) -> tuple[str, ...]:
+        """Return sentences for the record.
+
+        Privacy
+        -------
+        They follow from settings, and from the name of a column.
+        """
+        found = []
+        if isinstance(unit, str):
+            found.append(f"All rows with the same {unit!r} are of one unit.")
+        if missing == "drop":
+            found.append("Rows in which a value is missing were left out.")
+        return tuple(found)
 
     def _rows_are_public(self, missing: Missing, unit: Any) -> bool:
         """Return whether the number of rows that count is the same in all neighbours.
@@ -178,7 +192,10 @@ class PrivateModel(PrivateRegressor):
     def _resolved(self, source: Source) -> tuple[list[Kind], Schema]:
         schema = Schema() if self.schema is None else self.schema
         if not isinstance(schema, Schema):
-            raise ParameterError("schema must be a Schema, for example Schema({0: Binary()})")
+            raise ParameterError(
+                "schema must be a Schema, for example Schema({0: Binary()}), or for a file "
+                "Schema.from_json(Path(...).read_text())"
+            )
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None else [str(name) for name in names]
         return schema.resolve(names, source.columns, source.declared), schema

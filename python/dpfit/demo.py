@@ -184,7 +184,7 @@ class Demo:
         ax.axhline(0.0, color=_LIGHT, linewidth=0.8, zorder=1)
         ax.plot(ends, np.interp(ends, points, height), color=_BLUE, linewidth=1.8)
         ax.plot(points, height, "o", color=_BLUE, markersize=3.5)
-        ax.set_title("What the private model says of weight", fontsize=10, loc="left")
+        ax.set_title("What dpfit says of weight", fontsize=10, loc="left")
         ax.set_xlabel("Carat", fontsize=8.5, color=_GREY)
         ax.set_ylabel("Added to the price, in dollars", fontsize=8.5, color=_GREY)
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:+,.0f}" if value else "0")

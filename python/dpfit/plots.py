@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpfit._parameters import integer
 from dpfit.exceptions import ParameterError
+from dpfit.schema import terms
 from dpfit.summary import shortened
 
 if TYPE_CHECKING:
@@ -58,8 +59,9 @@ def plot_coefficients(
     -------
     matplotlib Axes
         A dot for every feature: its coefficient times half the width of its range, which is how
-        far it moves the prediction from the middle of the range to the end. The thick bar is the
-        interval for the noise that was added, the thin one for noise and sampling.
+        far it moves the prediction from the middle of the range to the end; of a level, its effect.
+        The thick bar is the interval for the noise that was added, the thin one for noise and
+        sampling.
 
     Raises
     ------
@@ -70,6 +72,8 @@ def plot_coefficients(
     check_is_fitted(model)
     half = (model.feature_range_[:, 1] - model.feature_range_[:, 0]) / 2
     half = np.where(np.isfinite(half), half, 0.0)  # without a range there is no slope
+    levels = np.array([level is not None for _, level in terms(model._kinds)])
+    half[levels & (half > 0.0)] = 1.0
     moved = model.coef_ * half
     order = np.argsort(-np.abs(moved), kind="stable")
     inner = (model.coef_interval(level, sampling=False)[:-1] * half[:, None])[order]
@@ -111,8 +115,8 @@ def plot_coefficients(
     ax.set_yticks(places, [shortened(names[i]) for i in order])
     ax.set_ylim(count - 0.4, -0.6)
     ax.set_xlabel(
-        "Coefficient × half the width of the feature's range\n"
-        "(change of the prediction from the middle of the range to its end)",
+        "Change of the prediction from the middle of the feature's range to its end"
+        + ("\n(of a level, its effect)" if levels.any() else ""),
         fontsize=8.5,
         color=_GREY,
     )
@@ -178,7 +182,7 @@ def plot_curves(
         ax.set_title(name, fontsize=9, color="black", loc="left", pad=3)
     for ax in axes.flat[len(places) :]:
         ax.set_visible(False)
-    figure.supylabel("Added to the prediction", fontsize=9, color=_GREY)
+    figure.supylabel("Added to the prediction, in units of the target", fontsize=9, color=_GREY)
     title = ""
     if model.residual_variance_ is None:
         title = "Too few rows for curves: the model is a mean"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -20,6 +21,8 @@ _LARGEST_LEVEL = 2**53 - 1
 # The core's features end at 8192, the constant included.
 _MOST_LEVELS = 4000
 _VERSION = 1
+# What a kind may have beside its name, in a file.
+_FIELDS = {"numeric": ("low", "high"), "binary": (), "categorical": ("levels",)}
 
 
 @dataclass(frozen=True)
@@ -209,13 +212,11 @@ class Schema(Mapping[Key, Kind]):
             del declared[target]
         known = dict(columns or {})
         kinds: dict[Key, Kind] = {}
+        texts = [name for name, kind in declared.items() if kind is None and name not in known]
+        if texts:
+            raise ParameterError(text_problem(*texts))
         for name, kind in declared.items():
-            if name in known:
-                kinds[name] = known.pop(name)
-            elif kind is None:
-                raise ParameterError(text_problem(name))
-            else:
-                kinds[name] = kind
+            kinds[name] = known.pop(name) if name in known else cast(Kind, kind)
         for name in known:
             raise ParameterError(f"the schema's column {name!r} is not in the table")
         return cls(kinds, target=None if isinstance(target, str) else target)
@@ -245,13 +246,17 @@ class Schema(Mapping[Key, Kind]):
                 f"not JSON: line {error.lineno}, column {error.colno}: {error.msg}"
             ) from None
         except (TypeError, ValueError, RecursionError):
-            raise ParameterError("not the JSON text of a schema") from None
+            raise ParameterError(
+                "from_json takes the text of a schema, for example Path(...).read_text()"
+            ) from None
         if not isinstance(plain, dict) or "dpfit_schema" not in plain:
             raise ParameterError('a schema is a JSON object with "dpfit_schema": 1')
         if plain["dpfit_schema"] != _VERSION:
             raise ParameterError("the schema was written by another version of dpfit")
         if unknown := plain.keys() - {"dpfit_schema", "columns", "target"}:
-            raise ParameterError(f"a schema has no field {min(unknown)!r}")
+            word = min(unknown)
+            known = ("columns", "target")
+            raise ParameterError(f"a schema has no {json.dumps(word)}; {_meant(word, known)}")
         kinds: dict[Key, Kind] = {}
         columns = plain.get("columns", [])
         if not isinstance(columns, list) or not all(isinstance(entry, dict) for entry in columns):
@@ -260,7 +265,10 @@ class Schema(Mapping[Key, Kind]):
             fields = dict(entry)
             keys = [fields.pop(field) for field in ("name", "position") if field in fields]
             if len(keys) != 1 or not isinstance(keys[0], str if "name" in entry else int):
-                raise ParameterError('every column needs a "name" or a "position"')
+                raise ParameterError(
+                    'every column needs a "name" or a "position": '
+                    f"number {len(kinds) + 1} has {'both' if len(keys) > 1 else 'none'}"
+                )
             if keys[0] in kinds:
                 raise ParameterError(f"the schema lists column {keys[0]!r} twice")
             kinds[keys[0]] = _from_plain(fields, f"column {keys[0]!r}")
@@ -332,14 +340,36 @@ def _to_plain(kind: Kind) -> dict[str, Any]:
 
 
 def _from_plain(plain: Any, what: str) -> Kind:
-    match plain:
-        case {"kind": "binary", **others} if not others:
+    """Return a kind from its fields; `what` has it, in messages."""
+    if not isinstance(plain, dict) or "kind" not in plain:
+        raise ParameterError(f'{what} needs a "kind": {_either(_FIELDS)}')
+    kind, given = plain["kind"], plain.keys() - {"kind"}
+    if kind not in list(_FIELDS):
+        raise ParameterError(f'{what} has "kind": {json.dumps(kind)}; {_meant(kind, _FIELDS)}')
+    for field in sorted(given - set(_FIELDS[kind])):
+        raise ParameterError(
+            f"{what} is {kind}, without {json.dumps(field)}; {_meant(field, _FIELDS[kind])}"
+        )
+    try:
+        if kind == "binary":
             return Binary()
-        case {"kind": "categorical", "levels": list(levels), **others} if not others:
-            return Categorical(tuple(levels))
-        case {"kind": "numeric", **others} if others.keys() <= {"low", "high"}:
+        if kind == "numeric":
             return Numeric(plain.get("low"), plain.get("high"))
-    raise ParameterError(
-        f'{what} must be {{"kind": "binary"}}, {{"kind": "categorical", "levels": [...]}} or '
-        '{"kind": "numeric"}, the last perhaps with "low" and "high"'
-    )
+        if not isinstance(plain.get("levels"), list):
+            raise ParameterError('"levels" must be a list, for example ["no", "yes"]')
+        return Categorical(tuple(plain["levels"]))
+    except ParameterError as error:
+        problem = str(error)
+    raise ParameterError(f"{what}: {problem}")
+
+
+def _meant(word: Any, known: Collection[str]) -> str:
+    """Return what may have been meant by a word."""
+    similar = difflib.get_close_matches(str(word), list(known), 1)
+    if similar:
+        return f"did you mean {json.dumps(similar[0])}?"
+    return f"it may be {_either(known)}" if known else "leave it out"
+
+
+def _either(words: Iterable[str]) -> str:
+    return " or ".join(map(json.dumps, words))

@@ -126,7 +126,7 @@ def linear_summary(model: PrivateLinearRegression, level: float = 0.95) -> Summa
         middle,
         numbers,
         [*_used(model), True],
-        [*_ranges(model.feature_range_), ""],
+        [*_ranges(_of_numbers(model)), ""],
         strict=True,
     ):
         cells = [_number(other) if used else _NONE for other in others]
@@ -252,6 +252,14 @@ def _used(model: PrivateAdditiveRegression | PrivateLinearRegression) -> Sequenc
     return [bool(np.isfinite(ends).all()) for ends in model.feature_range_]
 
 
+def _of_numbers(model: PrivateLinearRegression) -> list[Floats | None]:
+    """Return the ranges of columns of numbers, None for levels."""
+    return [
+        None if level is not None else ends
+        for (_, level), ends in zip(terms(model._kinds), model.feature_range_, strict=True)
+    ]
+
+
 def _number(value: float, digits: int = 4) -> str:
     """Return four significant digits, five from 10000 on."""
     if value == 0.0 or not math.isfinite(value):
@@ -273,13 +281,15 @@ def _pair(low: float, high: float) -> tuple[str, str]:
     return _number(low, digits), _number(high, digits)
 
 
-def _ranges(ranges: Floats) -> list[str]:
+def _ranges(ranges: Sequence[Floats | None] | Floats) -> list[str]:
     """Return "low to high", one below the other."""
-    pairs = [_pair(*row) if np.isfinite(row).all() else None for row in ranges]
+    pairs = [_pair(*row) if row is not None and np.isfinite(row).all() else None for row in ranges]
     widths = [max((len(pair[side]) for pair in pairs if pair), default=0) for side in (0, 1)]
     return [
-        f"{pair[0].rjust(widths[0])} to {pair[1].rjust(widths[1])}" if pair else _NONE
-        for pair in pairs
+        f"{pair[0].rjust(widths[0])} to {pair[1].rjust(widths[1])}"
+        if pair
+        else ("" if row is None else _NONE)
+        for pair, row in zip(pairs, ranges, strict=True)
     ]
 
 

@@ -27,6 +27,13 @@ CASES = {
     "a row too long": (f"fit long.csv {FIT} -o m.json", 1, ["more or fewer values"]),
     "an empty file": (f"fit empty.csv {FIT} -o m.json", 1, ["CSV with a header"]),
     "an empty input": (f"fit - {FIT} -o m.json", 1, ["CSV with a header"]),
+    "a word among numbers": (f"fit word.csv {FIT} -o m.json", 2, ["'depth'", "one word makes"]),
+    "another encoding": (
+        "fit latin.csv -t price -e 1 --schema s.json -o m.json",
+        1,
+        ["column 'cut' is not UTF-8", "iconv"],
+    ),
+    "a name in another encoding": (f"fit name.csv {FIT} -o m.json", 1, ["names", "iconv"]),
     "no rows": (f"fit none.csv {FIT} -o m.json", 2, ["no rows"]),
     "a missing value": (f"fit gap.csv {FIT} -o m.json", 1, ["--missing drop"]),
     # Columns.
@@ -51,14 +58,14 @@ CASES = {
     "epsilon in words": ("fit data.csv -t price -e one -o m.json", 2, ["--epsilon"]),
     "delta too large": ("fit data.csv -t price -e 1 --delta 2 -o m.json", 2, ["delta=2.0"]),
     "a unit without rows": ("fit data.csv -t price -e 1 --unit x -o m.json", 2, ["--max-rows"]),
-    "one number": ("budget --epsilon 1", 2, ["two of"]),
+    "delta alone": ("budget --delta 1e-6", 2, ["two of"]),
     "a hopeless mu": ("budget --mu 100 --delta 1e-6", 2, ["mu=100.0"]),
     "nothing to add": ("budget add", 2, ["nothing"]),
     "a list of words": ("budget add --fit one,two", 2, ["--fit 'one,two'"]),
     "different promises": ("budget add model.json unit.json", 2, ["do not add up"]),
     # Outputs.
     "a folder as output": (f"fit data.csv {FIT} -o folder", 2, ["'folder' is a folder"]),
-    "no such folder": (f"fit data.csv {FIT} -o nowhere/m.json", 2, ["no folder 'nowhere'"]),
+    "no such folder": (f"fit data.csv {FIT} -o nowhere/m.json", 2, ["'nowhere'", "mkdir -p nowh"]),
     "a file as a folder": ("predict model.json new.csv -o s.json/p.csv", 2, ["no folder"]),
     "unwritable": ("show model.json --plot /proc/m.png", 1, ["cannot be written"]),
     "a picture of no kind": ("show model.json --plot m.docx", 2, [".png"]),
@@ -71,6 +78,9 @@ CASES = {
     "a column too few": ("predict model.json visits.csv -o p.csv", 2, ["the model needs it"]),
     "a gap to predict for": ("predict model.json gap.csv -o p.csv", 1, ["--missing"]),
     "a name that is taken": ("predict model.json data.csv --keep --name cut -o p.csv", 2, ["cut"]),
+    "data before the model": ("predict new.csv model.json -o p.csv", 2, ["MODEL comes first"]),
+    "a sheet": ("predict model.json new.csv -o p.xlsx", 2, ["CSV or Parquet", "--output-format"]),
+    "a compressed file": ("predict model.json new.csv -o p.csv.gz", 2, ["gzip"]),
     # Files that are read are not written over.
     "data as the output": (
         "fit data.csv -t price -e 1 --schema s.json -o data.csv",
@@ -101,6 +111,7 @@ def outcomes(folder, quick, tmp_path_factory):
     wrong = {
         # The type is seen in the first megabytes.
         "mixed.csv": [header, *[first] * 120_000, f'1,"{SECRET_TEXT}",{SECRET_TEXT},1,1,1,1,1'],
+        "word.csv": [header, first, first.replace("61", SECRET_TEXT, 1), *rest],
         "long.csv": [header, first, f"{first},{SECRET_NUMBER},{SECRET_TEXT}"],
         "gap.csv": [header, f',"{SECRET_TEXT}",{SECRET_NUMBER},1,1,1,1,1', *rest],
         "empty.csv": [],
@@ -109,6 +120,10 @@ def outcomes(folder, quick, tmp_path_factory):
     }
     for name, lines in wrong.items():
         (place / name).write_text("".join(f"{line}\n" for line in lines))
+    (place / "latin.csv").write_bytes(
+        "\n".join([header, first, *rest]).encode().replace(b"Ideal", b"Id\xe9al")
+    )
+    (place / "name.csv").write_bytes(f"{header}\n{first}\n".encode().replace(b"depth", b"d\xe9pth"))
     begun = '{"dpfit_schema": 1, "columns": [{"name": "cut", "kind": "categorical", "levels": []}]}'
     (place / "begun.json").write_text(begun)
     model = json.loads((folder / "model.json").read_text())

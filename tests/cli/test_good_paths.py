@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
@@ -128,6 +129,7 @@ def test_show_writes_a_query(folder, quick):
 def test_budgets_are_converted_and_added(folder, quick):
     found = json.loads(good(quickly(quick, folder, "budget --epsilon 1 --delta 1e-6 --json")))
     assert found == {"epsilon": 1.0, "delta": 1e-6, "mu": gdp_mu(1.0, 1e-6)}
+    assert json.loads(good(quickly(quick, folder, "budget --epsilon 1 --json"))) == found
     back = json.loads(
         good(quickly(quick, folder, f"budget --mu {found['mu']} --delta 1e-6 --json"))
     )
@@ -168,3 +170,53 @@ def test_a_device_is_written_to_and_not_replaced(folder, quick):
     line = "fit visits.csv -t cost -e 1 --without patient -o /dev/null --quiet"
     assert good(quickly(quick, folder, line)) == ""
     assert pathlib.Path("/dev/null").is_char_device()
+
+
+def test_rows_that_are_kept_are_as_they_were_written(folder, quick, tmp_path):
+    header, *rows = (folder / "new.csv").read_text().replace('"', "").splitlines()
+    notes = ["007", "NA", "1.50", "", "true"]
+    lines = [f"{row},{notes[i % 5]}" for i, row in enumerate(rows)]
+    (tmp_path / "new.csv").write_text("\n".join([f"{header},note", *lines, ""]))
+    command = f"predict model.json {tmp_path}/new.csv --keep -o {tmp_path}/p.csv"
+    good(quickly(quick, folder, command))
+    found = (tmp_path / "p.csv").read_text().splitlines()
+    assert found[0] == f"{header},note,prediction"
+    # Numbers that the model reads are written as numbers, what it does not read as it was.
+    assert [line.split(",")[-2] for line in found[1:]] == [notes[i % 5] for i in range(len(rows))]
+    # One comma in a value, and values are in quotes again.
+    (tmp_path / "new.csv").write_text("\n".join([f"{header},note", f'{rows[0]},"a, b"', ""]))
+    good(quickly(quick, folder, command))
+    assert '"a, b"' in (tmp_path / "p.csv").read_text()
+
+
+def test_what_was_odd_about_the_rows_is_said(folder, quick, tmp_path):
+    table = pc.read_csv(folder / "new.csv").to_pylist()
+    table[0]["cut"] = table[1]["cut"] = "Perfect"
+    table[2]["carat"] = None
+    pq.write_table(pa.Table.from_pylist(table), tmp_path / "new.parquet")
+    line = f"predict model.json {tmp_path}/new.parquet --missing empty -o {tmp_path}/p.csv"
+    done = quickly(quick, folder, line)
+    assert done.returncode == 0
+    assert done.stderr.decode().splitlines() == [
+        "1 of 100 predictions are empty: a value is missing there.",
+        "Column 'cut' has a level that the model does not list in 2 of 100 rows, which counts as "
+        "none.",
+    ]
+    found = json.loads(good(quickly(quick, folder, f"{line} --json")))
+    assert (found["rows"], found["empty"], found["unlisted"]) == (100, 1, {"cut": 2})
+
+
+def test_a_row_in_place_of_names_is_noticed(folder, quick, tmp_path):
+    (tmp_path / "rows.csv").write_text("35,1.5,Ulm\n36,2.5,Bonn\n")
+    line = f"schema infer {tmp_path}/rows.csv -o {tmp_path}/s.json"
+    assert "no header" in good(quickly(quick, folder, line))
+    assert "no header" not in good(
+        quickly(quick, folder, f"schema infer data.csv -o {tmp_path}/t.json")
+    )
+
+
+def test_only_a_model_is_said_to_be_replaced(folder, quick, tmp_path):
+    line = f"fit data.parquet -t price -e 1 -o {tmp_path}/m.json"
+    (tmp_path / "m.json").write_text("something else")
+    good(quickly(quick, folder, line))
+    assert b"was replaced" in quickly(quick, folder, line).stderr

@@ -78,7 +78,7 @@ def test_coefficients_are_the_models(linear):
         np.testing.assert_array_equal(ends[:, :, 0], expected)
         np.testing.assert_array_equal(ends[:, :, 1], np.arange(5)[:, None] * [1, 1])
     assert noise.get_linewidths()[0] > 3 * both.get_linewidths()[0]
-    assert "× half the width" in ax.get_xlabel()
+    assert "from the middle of the feature's range to its end" in ax.get_xlabel()
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert legend == ["80 % interval: privacy noise only", "with sampling"]
     low, high = ax.get_ylim()

@@ -72,7 +72,7 @@ BAD = {
     "a list": ("[]", "a schema is a JSON object"),
     "another object": ('{"columns": []}', "a schema is a JSON object"),
     "another version": ('{"dpfit_schema": 2}', "another version"),
-    "a field more": ('{"dpfit_schema": 1, "rows": 7}', "no field 'rows'"),
+    "a field more": ('{"dpfit_schema": 1, "rows": 7}', 'no "rows"'),
     "columns that are an object": ('{"dpfit_schema": 1, "columns": {}}', "list of objects"),
     "columns that are texts": (columns("a"), "list of objects"),
     "no name": (columns({"kind": "binary"}), '"name" or a "position"'),
@@ -88,9 +88,18 @@ BAD = {
     ),
     "a position that is 1.5": (columns({"position": 1.5, "kind": "binary"}), '"name" or a "pos'),
     "twice": (columns(*[{"name": "a", "kind": "binary"}] * 2), "column 'a' twice"),
-    "no kind": (columns({"name": "a"}), "column 'a' must be"),
-    "another kind": (columns({"name": "a", "kind": "ordinal"}), "column 'a' must be"),
-    "a kind with more": (columns({"name": "a", "kind": "binary", "low": 1}), "column 'a' must be"),
+    "no kind": (columns({"name": "a"}), "column 'a' needs a \"kind\""),
+    "another kind": (columns({"name": "a", "kind": "ordinal"}), 'column \'a\' has "kind": "ordin'),
+    "a kind misspelt": (columns({"name": "a", "kind": "catgorical"}), 'did you mean "categorical"'),
+    "a field misspelt": (
+        columns({"name": "a", "kind": "categorical", "level": ["b"]}),
+        'column \'a\' is categorical, without "level"; did you mean "levels"',
+    ),
+    "levels as text": (
+        columns({"name": "a", "kind": "categorical", "levels": "b"}),
+        "column 'a': \"levels\" must be a list",
+    ),
+    "a kind with more": (columns({"name": "a", "kind": "binary", "low": 1}), "leave it out"),
     "one bound": (columns({"name": "a", "kind": "numeric", "low": 1}), "both bounds or none"),
     "bounds in no order": (
         columns({"name": "a", "kind": "numeric", "low": 2, "high": 1}),
@@ -108,7 +117,7 @@ BAD = {
         columns({"name": "a", "kind": "numeric", "low": 0, "high": float("nan")}),
         "must have low < high",
     ),
-    "no levels": (columns({"name": "a", "kind": "categorical"}), "column 'a' must be"),
+    "no levels": (columns({"name": "a", "kind": "categorical"}), "column 'a': \"levels\" must be"),
     "levels of nothing": (
         columns({"name": "a", "kind": "categorical", "levels": []}),
         "from 1 to 4000 levels",
@@ -123,22 +132,22 @@ BAD = {
     ),
     "a level twice": (
         columns({"name": "a", "kind": "categorical", "levels": ["a", "a"]}),
-        "listed twice",
+        "column 'a': a level is listed twice",
     ),
     "a level of many digits": (
         columns({"name": "a", "kind": "categorical", "levels": [0]}).replace(
             "0]", "1" * 5000 + "]"
         ),
-        "not the JSON text",
+        "takes the text of a schema",
     ),
     "a target that is binary": (
         '{"dpfit_schema": 1, "target": {"kind": "binary"}}',
         'must be of kind "numeric"',
     ),
-    "a target that is null": ('{"dpfit_schema": 1, "target": null}', "the target must be"),
-    "deeper than can be read": ("[" * 100_000, "not the JSON text"),
-    "bytes": (b"\xff\xfe\x00", "not the JSON text"),
-    "no text": (None, "not the JSON text"),
+    "a target that is null": ('{"dpfit_schema": 1, "target": null}', 'the target needs a "kind"'),
+    "deeper than can be read": ("[" * 100_000, "takes the text of a schema"),
+    "bytes": (b"\xff\xfe\x00", "takes the text of a schema"),
+    "no text": (None, "takes the text of a schema"),
 }
 
 
@@ -252,7 +261,7 @@ def test_wrong_frames():
     for arguments, message in (
         ((np.zeros((2, 2)),), "columns have names"),
         ((pd.DataFrame(np.zeros((2, 2))),), "columns have names"),
-        (("a.csv",), "columns have names"),
+        (("a.csv",), "not the name of a file"),
         ((frame, {"z": Binary()}), "'z' is not in the table"),
     ):
         with pytest.raises(ParameterError, match=message):

@@ -1,5 +1,6 @@
 """All rows of one person: a few are kept at most, and which ones depends on that person alone."""
 
+import dataclasses
 import math
 import re
 
@@ -233,6 +234,9 @@ def test_a_column_of_a_frame_says_whose_rows_they_are(cls):
     with_owner = frame.assign(person=names)[["age", "person", "pay", "rent"]]
     model = seeded(cls, with_owner, y, unit="person", max_rows=2)
     assert model.feature_names_in_.tolist() == ["age", "pay", "rent"]
+    assert "All rows with the same 'person' are of one unit." in model.privacy_.statement()
+    # The values of an array have no name.
+    model.privacy_ = dataclasses.replace(model.privacy_, notes=())
     assert state(model) == state(seeded(cls, frame, y, unit=names, max_rows=2))
     assert list(with_owner) == ["age", "person", "pay", "rent"]
     np.testing.assert_array_equal(model.predict(frame), model.predict(frame))

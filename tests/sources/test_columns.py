@@ -167,7 +167,8 @@ def test_a_text_is_its_place_among_the_levels(levels, values, start, random):
     objects = np.empty(len(values), dtype=object)
     objects[:] = values
     same(encode_array(objects, kind, "b"), expected)
-    same(encode_array(np.array(levels), kind, "b"), range(len(levels)))
+    if np.array(levels).tolist() == levels:  # NumPy takes zeros at a text's end for none
+        same(encode_array(np.array(levels), kind, "b"), range(len(levels)))
 
 
 @pytest.mark.parametrize("index", [pa.int8(), pa.uint8(), pa.int16(), pa.int64()])

@@ -1,5 +1,6 @@
 """Wherever the rows live: the same seed is the same model, and the same predictions, to the bit."""
 
+import dataclasses
 import functools
 import pickle
 
@@ -92,6 +93,9 @@ def test_the_same_units_are_the_same_model(kind, tmp_path):
         named = KINDS[kind](table.append_column("owner", owner), tmp_path / str(owner.type))
         found = seeded(CLASSES[0], *named[:2], unit="owner", schema=SCHEMA, **options)
         assert found.feature_names_in_.tolist() == NAMES
+        assert found.privacy_.notes == ("All rows with the same 'owner' are of one unit.",)
+        # The values of an array have no name.
+        found.privacy_ = dataclasses.replace(found.privacy_, notes=())
         assert fitted(found) == model
 
 

@@ -46,10 +46,16 @@ app = typer.Typer()
 
 def convert(
     context: typer.Context,
-    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Epsilon.")] = None,
-    delta: Annotated[float | None, typer.Option(help="Delta.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", "-e", metavar="NUMBER", help="Epsilon.")
+    ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="Delta; 1e-6 if one of the others is given alone."),
+    ] = None,
     mu: Annotated[
-        float | None, typer.Option(help="The parameter of Gaussian differential privacy.")
+        float | None,
+        typer.Option(metavar="NUMBER", help="The parameter of Gaussian differential privacy."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -62,6 +68,8 @@ def convert(
         if any(value is not None for value in (epsilon, delta, mu)):
             raise wrong_use("options go after `add`", "dpfit budget add --help")
         return
+    if delta is None and (epsilon is None) != (mu is None):
+        delta = _DELTA
     shown = {n: f"{v:.12g}" for n, v in (("epsilon", epsilon), ("delta", delta), ("mu", mu)) if v}
     match epsilon, delta, mu:
         case float(), float(), None:

@@ -14,7 +14,9 @@ _HINTS = (
     ("contains NaN or infinity", "--missing says what to do with such rows"),
     ("hold NaN or infinite values", "--missing drop leaves such rows out"),
     ("0 sample", "the table has a header and no rows"),
-    ("not of the type of the first ones", "--without leaves a column out"),
+    ("not of the type of the first ones", "correct the file; --without leaves a column out"),
+    ("is not UTF-8", "iconv -f LATIN1 -t UTF-8 OLD.csv > NEW.csv"),
+    ("are not UTF-8", "iconv -f LATIN1 -t UTF-8 OLD.csv > NEW.csv"),
     ("a temporary file", "TMPDIR says where temporary files go"),
 )
 

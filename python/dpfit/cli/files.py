@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shlex
 import signal
 import stat
 import sys
@@ -57,7 +58,9 @@ def written(path: str, *inputs: object) -> Iterator[IO[bytes]]:
         return
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
-        raise wrong_use(f"there is no folder {os.path.dirname(path)!r} to write to")
+        parent = os.path.dirname(path)
+        missing = f"there is no folder {parent!r} to write to"
+        raise wrong_use(missing, f"mkdir -p {shlex.quote(parent)}")
     part = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part")
     try:
         # As other new files, whose permissions are those that the user's mask leaves.

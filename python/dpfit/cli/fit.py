@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpfit.cli import inputs
-from dpfit.cli.errors import wrong_use
+from dpfit.cli.errors import CommandError, wrong_use
 from dpfit.cli.files import STANDARD, written
 from dpfit.cli.options import Data, Delimiter, FormatOption, Json, Output
 from dpfit.cli.text import epilog, is_terminal, note, paragraph, say, say_json, unwrapped
@@ -68,6 +68,7 @@ def fit(
         typer.Option(
             "--epsilon",
             "-e",
+            metavar="NUMBER",
             help="The privacy budget: small is private, large is exact. 1 is a common choice.",
             rich_help_panel=_PRIVACY,
         ),
@@ -75,6 +76,7 @@ def fit(
     delta: Annotated[
         float | None,
         typer.Option(
+            metavar="NUMBER",
             help="The chance of more than epsilon; far below one in the number of people. "
             "1e-6 if not given.",
             rich_help_panel=_PRIVACY,
@@ -83,6 +85,7 @@ def fit(
     mu: Annotated[
         float | None,
         typer.Option(
+            metavar="NUMBER",
             help="The budget in Gaussian differential privacy, instead of epsilon and delta.",
             rich_help_panel=_PRIVACY,
         ),
@@ -97,7 +100,11 @@ def fit(
     ] = None,
     max_rows: Annotated[
         int | None,
-        typer.Option(help="How many rows of one unit are used at most.", rich_help_panel=_PRIVACY),
+        typer.Option(
+            metavar="NUMBER",
+            help="How many rows of one unit are used at most.",
+            rich_help_panel=_PRIVACY,
+        ),
     ] = None,
     neighbors: Annotated[
         Neighbors,
@@ -143,6 +150,7 @@ def fit(
     memory_limit: Annotated[
         str,
         typer.Option(
+            metavar="SIZE",
             help="What may be held in memory of the rows; the rest is in temporary files.",
             rich_help_panel=_READING,
         ),
@@ -150,7 +158,9 @@ def fit(
     jobs: Annotated[
         int | None,
         typer.Option(
-            help="Threads; as many as there are cores if not given.", rich_help_panel=_READING
+            metavar="NUMBER",
+            help="Threads; as many as there are cores if not given.",
+            rich_help_panel=_READING,
         ),
     ] = None,
     json: Json = False,
@@ -172,7 +182,7 @@ def fit(
     if str(output) == STANDARD and json:
         raise wrong_use("-o - and --json would both go to standard output", "choose one of them")
     budget(epsilon, delta, mu)  # refused before anything is read
-    replaced = os.path.isfile(output)
+    replaced = _is_model(output)
     # Opened first: a fit whose model cannot be kept would be for nothing.
     with written(str(output), data, schema) as file:
         scan, _ = inputs.open_table(data, format, delimiter, memory_limit)
@@ -250,11 +260,22 @@ def _prepared(
         raise wrong_use(
             f"text without levels: {names}",
             f"{infer} and write the levels into it; or --unit for one that says whose row it is, "
-            "--without for others",
+            "--without for others; in CSV one word makes a column of numbers text",
         )
     if left_out:
         scan = inputs.without(scan, left_out)
     return scan, Schema(known, target=schema.target)
+
+
+def _is_model(path: Path) -> bool:
+    """Return whether there is a model already."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        inputs.open_model(path)
+    except (CommandError, OSError):
+        return False
+    return True
 
 
 def _as_file(model: PrivateModel) -> bytes:

@@ -38,7 +38,12 @@ FormatOption: TypeAlias = Annotated[
     typer.Option("--format", help="What DATA holds, if its name does not tell."),
 ]
 Delimiter: TypeAlias = Annotated[
-    str, typer.Option("--delimiter", help="What is between the values of a CSV file; or: tab.")
+    str,
+    typer.Option(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="What is between the values of a CSV file; or: tab.",
+    ),
 ]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", metavar="", help="Print what a program can read, instead of text.")

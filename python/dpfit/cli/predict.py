@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import enum
-import io
 import sys
 import warnings
 from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,8 @@ from dpfit.cli import inputs
 from dpfit.cli.errors import failure, wrong_use
 from dpfit.cli.files import STANDARD, written
 from dpfit.cli.options import Data, Delimiter, Format, FormatOption, Json, Model, Output
-from dpfit.cli.text import epilog, progress, say, say_json, unwrapped
+from dpfit.cli.text import epilog, note, progress, say, say_json, unwrapped
+from dpfit.cli.writer import TableWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,10 +57,13 @@ def predict(
         typer.Option(
             "--keep",
             metavar="",
-            help="Write the columns of DATA, too, with the prediction as the last.",
+            help="Write the columns of DATA, too, with the prediction as the last. What the model "
+            "does not use of CSV is copied as it is written.",
         ),
     ] = False,
-    name: Annotated[str, typer.Option(help="What the column is called.")] = "prediction",
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="What the column is called.")
+    ] = "prediction",
     missing: Annotated[
         Missing | None,
         typer.Option(
@@ -85,31 +89,90 @@ def predict(
         raise wrong_use("-o - and --json would both go to standard output", "choose one of them")
     if str(model) == str(data) == STANDARD:
         raise wrong_use("MODEL and DATA cannot both be standard input")
+    if inputs.format_of(str(model)) is not None and data.suffix.lower() == ".json":
+        raise wrong_use("MODEL comes first, and DATA after it", f"dpfit predict {data} {model} ...")
     with written(str(output), data, model) as file, progress("Reading") as tell:
         scan, read_format = inputs.open_table(data, format, delimiter)
         fitted = inputs.open_model(model)
         if missing is not None:
             fitted.missing = "error" if missing is Missing.ERROR else "drop"
-        format = output_format or inputs.format_of(str(output)) or read_format
+        format = _output_format(str(output), output_format) or read_format
         if format is Format.PARQUET and str(output) == STANDARD and sys.stdout.isatty():
             raise wrong_use("Parquet is not for a terminal", "--output-format csv, or -o FILE")
-        rows = 0
+        seen = _Seen()
         delimiter = inputs.delimiter_of(str(output), delimiter)
-        with _Writer(file, format, delimiter) as writer:
-            for batch in _predicted(fitted, scan, name, keep, format):
+        with TableWriter(file, format, delimiter) as writer:
+            for batch in _predicted(fitted, scan, name, keep, seen):
                 writer.write(batch)
-                rows += len(batch)
-                tell(f"{rows:,} rows")
-    if str(output) == STANDARD:
-        return
+                tell(f"{seen.rows:,} rows")
     if json:
-        say_json({"predictions": str(output), "format": format.value, "column": name})
-    else:
+        found = {"predictions": str(output), "format": format.value, "column": name}
+        say_json({**found, "rows": seen.rows, "empty": seen.empty, "unlisted": seen.unlisted})
+        return
+    if str(output) != STANDARD:
         say(f"Predictions are in {output}, in the order of the rows of {data}.")
+    for line in seen.remarks():
+        note(line)
+
+
+@dataclass
+class _Seen:
+    """What there was in the rows that somebody should know of.
+
+    Privacy
+    -------
+    Of the rows that are predicted for, which have no promise, and not of those of the fit.
+    """
+
+    rows: int = 0
+    empty: int = 0
+    unlisted: dict[str, int] = field(default_factory=dict)
+
+    def add(self, model: PrivateModel, table: pa.Table, predictions: pa.Array) -> None:
+        """Look at some rows: columns as the model has them, and what it says."""
+        from dpfit.schema import Categorical
+        from dpfit.sources.columns import UNKNOWN, encode_arrow
+
+        self.rows += len(predictions)
+        self.empty += predictions.null_count
+        for column, kind, name in zip(table.columns, model._kinds, table.column_names, strict=True):
+            if isinstance(kind, Categorical):
+                count = int((encode_arrow(column, kind, name) == UNKNOWN).sum())
+                if count:
+                    self.unlisted[name] = self.unlisted.get(name, 0) + count
+
+    def remarks(self) -> list[str]:
+        """Return sentences, none if all is well."""
+        found = []
+        if self.empty:
+            found.append(
+                f"{self.empty:,} of {self.rows:,} predictions are empty: a value is missing there."
+            )
+        for name, count in self.unlisted.items():
+            found.append(
+                f"Column {name!r} has a level that the model does not list in {count:,} of "
+                f"{self.rows:,} rows, which counts as none."
+            )
+        return found
+
+
+def _output_format(name: str, given: Format | None) -> Format | None:
+    """Return what to write by the name of the file, None if that does not tell."""
+    ending = Path(name).suffix.lower()
+    if ending in (".gz", ".bz2", ".zst"):
+        raise wrong_use(
+            f"{name!r}: the output is not compressed", "-o - | gzip, or write Parquet, which is"
+        )
+    found = given or inputs.format_of(name)
+    if found is None and ending:
+        raise wrong_use(
+            f"{name!r}: predictions are CSV or Parquet", "end it so, or --output-format csv"
+        )
+    return found
 
 
 def _predicted(
-    model: PrivateModel, scan: Scan, name: str, keep: bool, format: Format
+    model: PrivateModel, scan: Scan, name: str, keep: bool, seen: _Seen
 ) -> Iterator[pa.Table]:
     """Give the output's rows, batch by batch; at least one batch, which may be empty."""
     import pyarrow as pa
@@ -132,6 +195,7 @@ def _predicted(
     for batch in scan.reader.read(names, kinds):
         table = pa.Table.from_batches([batch])
         predictions = _predictions(model, table.select(features))
+        seen.add(model, table.select(features), predictions)
         if not keep:
             table = table.select([])
         none = False
@@ -164,46 +228,3 @@ def _predictions(model: PrivateModel, table: pa.Table) -> Any:
         found = model.predict(table)
     # What is not known is missing, in either format.
     return pa.array(np.asarray(found, dtype=np.float64), from_pandas=True)
-
-
-class _Writer:
-    """Writes tables one after the other, as CSV or Parquet."""
-
-    def __init__(self, file: IO[bytes], format: Format, delimiter: str) -> None:
-        self._file, self._format, self._delimiter = file, format, delimiter
-        self._writer: Any = None
-
-    def __enter__(self) -> _Writer:
-        return self
-
-    def __exit__(self, kind: Any, *_: object) -> None:
-        if self._writer is not None and kind is None:
-            self._writer.close()
-
-    def write(self, table: pa.Table) -> None:
-        if self._format is Format.PARQUET:
-            if self._writer is None:
-                import pyarrow.parquet as pq
-
-                self._writer = pq.ParquetWriter(self._file, table.schema)
-            self._writer.write_table(table.cast(self._writer.schema))
-            return
-        import pyarrow as pa
-        import pyarrow.csv as pc
-
-        if self._writer is None:
-            text = io.StringIO()
-            csv.writer(text, delimiter=self._delimiter, lineterminator="\n").writerow(
-                table.column_names
-            )
-            self._file.write(text.getvalue().encode())
-            options = pc.WriteOptions(
-                include_header=False, delimiter=self._delimiter, quoting_style="needed"
-            )
-            try:
-                self._writer = pc.CSVWriter(self._file, table.schema, write_options=options)
-            except pa.ArrowException:
-                raise failure(
-                    "a column cannot be written as CSV", "write Parquet, or leave --keep"
-                ) from None
-        self._writer.write_table(table)

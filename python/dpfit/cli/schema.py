@@ -32,8 +32,8 @@ app = typer.Typer(no_args_is_help=True)
 def _schema() -> None:
     """Say what is public about the columns, in a file.
 
-    Bounds and levels that are known without a look at the data make a model better and cost
-    nothing.
+    Bounds and levels that are known without a look at the data cost nothing, and usually make a
+    model better.
     """
 
 
@@ -125,7 +125,7 @@ def _advice(texts: list[str], numbers: list[str], output: str, format: Format) -
         lines.append(paragraph(f"Columns of text, which need levels: {', '.join(texts)}"))
         lines.append(
             paragraph(
-                f'List the levels of each in {where}, as in "levels": ["low", "high"]: all that '
+                f'List the levels of each in {where}, as in "levels": ["no", "yes"]: all that '
                 "may occur, from a form or a code book and not from the data. A value that is not "
                 "listed counts as none of them. A column that says whose row it is needs none: use "
                 "--unit for it in the fit, and --without for others that are no feature.",
@@ -144,6 +144,13 @@ def _advice(texts: list[str], numbers: list[str], output: str, format: Format) -
                 "  ",
             )
         )
+    if sum(map(_is_number, [*texts, *numbers])) * 2 > len(texts) + len(numbers):
+        lines.append(
+            paragraph(
+                "Most columns are called by numbers. If the file has no header, its first row is "
+                "in the schema now: delete it, and write names into the first line of the file."
+            )
+        )
     if format is Format.CSV:
         lines.append(
             paragraph(
@@ -151,6 +158,14 @@ def _advice(texts: list[str], numbers: list[str], output: str, format: Format) -
             )
         )
     return lines
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
 
 
 def read_schema(path: Path, aside: Sequence[str] = ()) -> Schema:
@@ -179,7 +194,7 @@ def read_schema(path: Path, aside: Sequence[str] = ()) -> Schema:
         columns = ", ".join(map(repr, empty))
         raise wrong_use(
             f"{name!r} has no levels yet for {columns}",
-            'write them, as in "levels": ["low", "high"]; or --unit for a column that says whose '
+            'write them, as in "levels": ["no", "yes"]; or --unit for a column that says whose '
             "row it is, --without for others",
         )
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,6 +51,11 @@ def named_source(
     without : sequence of str
         Columns that are left out, if they are there.
     """
+    if isinstance(table, str | os.PathLike):
+        raise ParameterError(
+            "a table is expected, not the name of a file: dpfit.scan_csv(...) and "
+            "dpfit.scan_parquet(...) read one"
+        )
     library = type(table).__module__.partition(".")[0]
     if isinstance(table, Scan):
         if target is not None and not isinstance(target, str):

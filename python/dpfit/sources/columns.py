@@ -39,11 +39,17 @@ UNKNOWN = -1
 _DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
-def text_problem(name: str) -> str:
-    """Return what to say of a column of text that has no levels."""
+def text_problem(*names: str) -> str:
+    """Return what to say of columns of text that have no levels."""
+    listed = ", ".join(map(repr, names))
+    schema = ", ".join(f"{name!r}: Categorical([...])" for name in names)
+    if len(names) > 1:
+        return (
+            f"columns {listed} hold text: list their levels, schema=Schema({{{schema}}}), or leave "
+            "them out"
+        )
     return (
-        f"column {name!r} holds text: list its levels, "
-        f"schema=Schema({{{name!r}: Categorical([...])}}), or leave it out"
+        f"column {listed} holds text: list its levels, schema=Schema({{{schema}}}), or leave it out"
     )
 
 

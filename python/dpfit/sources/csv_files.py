@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ __all__ = ["CsvFiles"]
 
 # Bytes that are parsed together: types are seen in the first of them.
 _CSV_BLOCK = 1 << 22
+_SAVE = "save the file as UTF-8"
 _CSV_MISSING = (
     "",
     "NA",
@@ -54,9 +56,15 @@ class CsvFiles:
         return pa.schema(list(zip(found.names, types, strict=True)))
 
     def _schema(self, path: File) -> pa.Schema:
+        import pyarrow as pa
+
         with self._open(path, [], []) as reader:
             found: pa.Schema = reader.schema
-        return found
+        # Text that is not UTF-8 is bytes to Arrow, until somebody wants to read it.
+        types = [pa.string() if pa.types.is_binary(kind) else kind for kind in found.types]
+        with contextlib.suppress(UnicodeDecodeError):
+            return pa.schema(list(zip(found.names, types, strict=True)))
+        raise SourceError(f"{label(path)}: the names of the columns are not UTF-8; {_SAVE}")
 
     def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
         """Read these columns of all files."""
@@ -66,8 +74,10 @@ class CsvFiles:
         for name, kind in zip(names, kinds, strict=True):
             if kind == "unit":
                 _check_units([schema.field(name).type for schema in schemas], name)
-        # Arrow has one list of such words for all columns.
-        listed = any(word in _levels(kind) for kind in kinds for word in _CSV_MISSING)
+        # Arrow has one list of such words for all columns; what is copied stays as it is written.
+        listed = "text" in kinds or any(
+            word in _levels(kind) for kind in kinds for word in _CSV_MISSING
+        )
         for path, schema in zip(self._paths, schemas, strict=True):
             types = [_csv_type(schema.field(n), kind) for n, kind in zip(names, kinds, strict=True)]
             fields = list(zip(names, types, strict=True))
@@ -109,9 +119,11 @@ def _wrong_value(path: File, names: Sequence[str]) -> Callable[[str], str]:
         if found := re.match(r"In CSV column #(\d+): CSV conversion error", text):
             place = int(found[1])
             name = f" {names[place]!r}" if place < len(names) else ""
+            if "invalid UTF8" in text:
+                return f"{label(path)}: column{name} is not UTF-8; {_SAVE}"
             return (
-                f"{label(path)}: a value of column{name} is not of the type of the first ones; if "
-                "it is text, list its levels: Categorical([...])"
+                f"{label(path)}: a value of column{name} is not of the type of the first ones, "
+                "such as a word among numbers; correct it, or list levels: Categorical([...])"
             )
         if "Expected" in text and "columns, got" in text:
             return f"{label(path)}: a row has more or fewer values than the header"
@@ -161,7 +173,8 @@ def _without_missing(batch: pa.RecordBatch, kinds: Sequence[ReadKind]) -> pa.Rec
     columns = []
     for column, kind in zip(batch.columns, kinds, strict=True):
         words = [word for word in _CSV_MISSING if word not in _levels(kind)]
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if is_text and kind != "text":
             is_missing = pc.is_in(column, value_set=pa.array(words, column.type))
             column = pc.if_else(is_missing, pa.scalar(None, column.type), column)
         columns.append(column)
