@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, cast
@@ -159,7 +160,8 @@ class PrivateModel(PrivateRegressor):
         self._kinds = kinds
         self.n_rows_ = fitted.rows
         self.n_rounds_ = fitted.rounds
-        self.target_range_ = (fitted.centre - fitted.scale, fitted.centre + fitted.scale)
+        width = fitted.scale if fitted.target_is_seen else math.inf
+        self.target_range_ = (fitted.centre - width, fitted.centre + width)
         variance = fitted.residual_variance
         self.residual_variance_ = None if variance is None else variance * fitted.scale**2
         self._set_attributes(fitted, kinds)

@@ -62,7 +62,7 @@ class PrivateAdditiveRegression(PrivateModel):
     feature_range_ : array of shape (n_features, 2)
         Where the curves go: `predict` takes a value beyond as the nearest end.
     target_range_ : tuple of two floats
-        Between which most of the target lies.
+        Between which most of the target lies; infinite if the noise hides where that is.
     residual_variance_ : float or None
         The variance of residuals; None if there were too few rows for more than a mean.
     n_rows_ : float

@@ -61,6 +61,8 @@ class Fitted:
         The mean of squared residuals after clipping, as released.
     rounds : int
         How many there were.
+    target_is_seen : bool
+        Whether it is known where the target lies. Otherwise `centre` and `scale` are guesses.
     """
 
     basis: Basis
@@ -71,6 +73,7 @@ class Fitted:
     residual_variance: float | None
     clipped_variance: float | None
     rounds: int
+    target_is_seen: bool = True
 
 
 def fit_table(
@@ -113,7 +116,8 @@ def fit_table(
     marginals = release_marginals(
         table.histogram, publisher, [*wanted, target.bounds is None], plan.rows, purse, shares
     )
-    centre, scale = _target_range(target, marginals.pop(), plan.target_share)
+    of_target = marginals.pop()
+    centre, scale = _target_range(target, of_target, plan.target_share)
     if mean_only:
         basis = Basis((), table.columns, 1.0, 0.999)
     else:
@@ -131,9 +135,10 @@ def fit_table(
     row_map = RowMap(basis.row_map_columns(), (centre, scale), _UNIT, basis.intercept)
     stored, gram = table.store(row_map)
     model = _Model(basis, centre, scale, stored, publisher, plan, n_jobs, show, name)
+    is_seen = of_target is None or of_target.is_seen
     if mean_only:
-        return model.mean(purse.rest())
-    return model.boost(gram, purse, additive=additive)
+        return replace(model.mean(purse.rest()), target_is_seen=is_seen)
+    return replace(model.boost(gram, purse, additive=additive), target_is_seen=is_seen)
 
 
 def _combined(first: float, second: float, ratio: float) -> float:

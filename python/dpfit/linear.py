@@ -68,9 +68,9 @@ class PrivateLinearRegression(PrivateModel):
         Where the line goes: `predict` takes a value beyond as the nearest end.
     coef_noise_, coef_sampling_ : arrays of shape (n_terms + 1, n_terms + 1)
         Covariances of the slopes and, last, of the intercept: of the noise that was added, and of
-        the rows as a sample.
+        the rows as a sample. The former is infinite where nothing is known.
     target_range_ : tuple of two floats
-        Between which most of the target lies.
+        Between which most of the target lies; infinite if the noise hides where that is.
     residual_variance_ : float or None
         The variance of residuals; None if there were too few rows for more than a mean.
     n_rows_ : float
@@ -160,6 +160,10 @@ class PrivateLinearRegression(PrivateModel):
         self.intercept_ = float(intercept)
         self.feature_range_ = ranges
         self.coef_noise_ = change @ mean.noise @ change.T
+        if not fitted.target_is_seen:
+            # Beside the noise in the sums there is that in the guess where the target lies.
+            released = np.flatnonzero(np.diag(self.coef_noise_))
+            self.coef_noise_[released, released] = math.inf
         # Of a mean nothing was released about residuals: no target in its range is further away.
         variance = 1.0 if fitted.clipped_variance is None else fitted.clipped_variance
         self.coef_sampling_ = change @ mean.sampling @ change.T * variance

@@ -24,10 +24,14 @@ class Marginal:
         Where bins begin and end, ascending.
     weights : array of shape (k,)
         Weights of the bins, not all zero.
+    is_seen : bool
+        Whether the counts show where the column lies. Otherwise the noise hides it, and the bins
+        are a guess.
     """
 
     edges: Floats
     weights: Floats
+    is_seen: bool = True
 
     @classmethod
     def uniform(cls, low: float, high: float) -> Marginal:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -72,6 +72,7 @@ class _Range:
     low: float
     high: float
     bins: int
+    is_seen: bool = True
 
 
 def release_marginals(
@@ -110,6 +111,7 @@ def release_marginals(
     spend = _take(purse, wanted, (shares.feature_powers, shares.target_powers))
     counts, sigmas = _release(count, publisher, [powers if w else None for w in wanted], spend)
     ranges = [None if c is None else _decide(c, s) for c, s in zip(counts, sigmas, strict=True)]
+    seen = [r is None or r.is_seen for r in ranges]
     marginals: list[Marginal | None] = [None] * len(ranges)
     first_looks, first_sigmas = marginals, sigmas
     part = (shares.feature_bins, shares.target_bins)
@@ -145,7 +147,7 @@ def release_marginals(
             if _closer(marginal, r) is not None:
                 least = max(_ELSEWHERE[0] * rows, _ELSEWHERE[1] * first_sigmas[i])
                 marginals[i] = _one_value(first_look, r, least)
-    return marginals
+    return [m and replace(m, is_seen=s) for m, s in zip(marginals, seen, strict=True)]
 
 
 def _one_value(first_look: Marginal, r: _Range, least: float) -> Marginal:
@@ -180,7 +182,8 @@ def _decide(counts: Floats, sigma: float) -> _Range:
     sizes = positive + negative
     noise = math.sqrt(2.0) * sigma
     first, last, evidence = _run(sizes - _RUN_PENALTY * noise)
-    if evidence < _RUN_EVIDENCE * noise:
+    is_seen = evidence >= _RUN_EVIDENCE * noise
+    if not is_seen:
         if zero > _ZERO_EVIDENCE * sigma:
             # All zero, as far as can be seen.
             return _Range(-(2.0**_LEAST), 2.0**_LEAST, _FEWEST_BINS)
@@ -200,10 +203,10 @@ def _decide(counts: Floats, sigma: float) -> _Range:
     high = 2.0 ** (_LEAST + last + 1)
     low = 0.0
     if has_plus and has_minus:
-        return _Range(-high, high, 0)
+        return _Range(-high, high, 0, is_seen)
     if first >= last - 1 and zero <= _ZERO_EVIDENCE * sigma:
         low = 2.0 ** (_LEAST + first)
-    return _Range(low, high, 0) if has_plus else _Range(-high, -low, 0)
+    return _Range(low, high, 0, is_seen) if has_plus else _Range(-high, -low, 0, is_seen)
 
 
 def _run(values: Floats) -> tuple[int, int, float]:

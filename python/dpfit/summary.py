@@ -145,6 +145,7 @@ def linear_summary(model: PrivateLinearRegression, level: float = 0.95) -> Summa
             f"There were too few rows for slopes: {_mean_of(model)}. The interval is of that mean.",
             notes[0],
         ]
+    notes = _hidden(model) or notes
     return _summary(model, _facts(model), columns, rows, notes)
 
 
@@ -179,6 +180,7 @@ def additive_summary(model: PrivateAdditiveRegression) -> Summary:
     notes += _unseen(model, model._term_names(model._kinds))
     if model.residual_variance_ is None:
         notes = [f"There were too few rows for curves: {_mean_of(model)}."]
+    notes = _hidden(model) or notes
     facts = [*_facts(model), ("Intercept", _number(model.intercept_))]
     return _summary(model, facts, columns, rows, notes)
 
@@ -239,6 +241,17 @@ def _facts(model: PrivateModel) -> list[tuple[str, str]]:
         ("Rounds", str(model.n_rounds_)),
         ("Unit", record.unit),
         ("Residual std dev", _NONE if variance is None else _number(math.sqrt(variance))),
+    ]
+
+
+def _hidden(model: PrivateModel) -> list[str]:
+    """Return a note if nothing is known of the target."""
+    if math.isfinite(model.target_range_[0]):
+        return []
+    return [
+        "There were too few rows: the noise hides even where the target lies, and nothing here "
+        "says anything about it. More rows or a larger budget would help; so would bounds of the "
+        "target, if they are public."
     ]
 
 

@@ -54,6 +54,31 @@ def test_a_mean_has_no_slopes_and_an_interval():
     assert model.coef_noise_[-1, -1] > 0.0
 
 
+def test_an_interval_is_given_only_of_a_mean_that_was_seen():
+    X, y = unrelated(300, scale=100.0)
+    hidden = [seeded(PrivateLinearRegression, X, y, epsilon=0.01, seed=s) for s in range(50)]
+    widths = [np.ptp(model.coef_interval()[-1]) for model in hidden]
+    # One column of noise in 50 looks like something.
+    assert np.mean(np.isinf(widths)) > 0.9
+    assert all(
+        np.isinf(model.target_range_).all() == np.isinf(w)
+        for model, w in zip(hidden, widths, strict=True)
+    )
+    X, y = unrelated(1500, scale=100.0)
+    # The number of rows is public, and too small for slopes.
+    options = {"epsilon": 0.1, "neighbors": "replace"}
+    seen = [seeded(PrivateLinearRegression, X, y, seed=s, **options) for s in range(50)]
+    assert all(model.residual_variance_ is None for model in seen)
+    ends = np.array([model.coef_interval()[-1] for model in seen])
+    assert np.isfinite(ends).all()
+    means = [np.clip(y, *model.target_range_).mean() for model in seen]
+    assert np.mean((ends[:, 0] < means) & (means < ends[:, 1])) > 0.85
+    # Public bounds are a place where the target lies.
+    schema = Schema(target=Numeric(-1000.0, 1000.0))
+    model = seeded(PrivateLinearRegression, X[:5], y[:5], epsilon=0.001, schema=schema)
+    assert np.isfinite(model.coef_interval()[-1]).all()
+
+
 def test_curves_of_a_mean_are_flat():
     X, y = unrelated(100)
     model = seeded(PrivateAdditiveRegression, X, y, epsilon=0.1)
@@ -112,7 +137,8 @@ def test_any_budget_with_any_number_of_rows_is_finite(cls, epsilon, rows):
         model = seeded(cls, X, y, epsilon=epsilon, seed=seed)
         assert np.isfinite(model.predict(X)).all()
         assert np.isfinite(model.predict(X * 1e300)).all()
-        assert np.isfinite([model.intercept_, model.n_rows_, *model.target_range_]).all()
+        assert np.isfinite([model.intercept_, model.n_rows_]).all()
+        assert model.target_range_[0] < model.target_range_[1]
 
 
 @every

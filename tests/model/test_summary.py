@@ -53,7 +53,8 @@ def summary(request):
 
 def mean_only(cls):
     # With `replace` the number of rows is public: 5 are always too few.
-    return cls(neighbors="replace").fit(*table(rows=5))
+    schema = Schema(target=Numeric(-3.0, 40.0))
+    return cls(neighbors="replace", schema=schema).fit(*table(rows=5))
 
 
 def tables(summary):
@@ -177,6 +178,19 @@ def test_mean_only_says_so(cls):
     assert np.allclose([float(low), float(high)], model.target_range_, rtol=5.001e-4, atol=0.0)
     if not cls._additive:
         assert close([summary.rows[-1][1]], [model.intercept_])
+
+
+@seeded
+@both
+def test_a_target_that_the_noise_hides_has_no_interval(cls):
+    model = cls(epsilon=0.001, random_state=0).fit(*table(rows=5))
+    assert model.target_range_ == (-np.inf, np.inf)
+    summary = model.summary()
+    assert "the noise hides even where the target lies" in summary.notes[0]
+    assert len(summary.notes) == 1
+    tables(summary)
+    if not cls._additive:
+        assert summary.rows[-1][2:7] == ("inf", "inf", summary.rows[-1][4], "-inf", "inf")
 
 
 @seeded

@@ -96,7 +96,7 @@ def as_plain(model: Any) -> dict[str, Any]:
                 "name": name,
                 "coef": float(coef),
                 # Of a level that was not seen nothing is known.
-                "interval": None if math.isnan(low) else [float(low), float(high)],
+                "interval": [float(low), float(high)] if math.isfinite(high - low) else None,
                 "range": [float(end) if math.isfinite(end) else None for end in width],
             }
             for name, coef, (low, high), width in zip(
