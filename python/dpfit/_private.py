@@ -288,7 +288,8 @@ class PrivateModel(PrivateRegressor):
         sklearn.pipeline.Pipeline
             Predicts the same up to rounding, and needs no dpfit: columns are cut to their ranges
             or bent at their knots, levels become columns of zeros and ones, and a
-            ``LinearRegression`` adds them up. Dates have to be days since 1970-01-01.
+            ``LinearRegression`` adds them up. Dates have to be days since 1970-01-01. A missing
+            level counts as none, where `predict` has no answer.
         """
         check_is_fitted(self)
         return to_sklearn(self)

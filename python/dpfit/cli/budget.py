@@ -40,6 +40,10 @@ ADD_EXAMPLES = (
 
 _DELTA = 1e-6
 _FALSE_ALARMS = 0.05
+# What the options of `add` take.
+_FIT = "EPSILON,DELTA[,TIMES]"
+_MU = "MU[,TIMES]"
+_OTHER = "EPSILON[,DELTA[,TIMES]]"
 
 app = typer.Typer()
 
@@ -101,19 +105,19 @@ def add(
         list[str] | None,
         typer.Option(
             "--fit",
-            metavar="EPSILON,DELTA[,TIMES]",
+            metavar=_FIT,
             help="A fit of dpfit with this budget, or several; may be repeated.",
         ),
     ] = None,
     mus: Annotated[
         list[str] | None,
-        typer.Option("--mu", metavar="MU[,TIMES]", help="A Gaussian release; may be repeated."),
+        typer.Option("--mu", metavar=_MU, help="A Gaussian release; may be repeated."),
     ] = None,
     others: Annotated[
         list[str] | None,
         typer.Option(
             "--other",
-            metavar="EPSILON[,DELTA[,TIMES]]",
+            metavar=_OTHER,
             help="A release by any other method; may be repeated.",
         ),
     ] = None,
@@ -250,30 +254,31 @@ def _of_model(path: Path) -> _Part:
 
 
 def _of_fit(text: str) -> _Part:
-    epsilon, delta, times = _numbers("--fit", text, 2, 3)
+    epsilon, delta, times = _numbers("--fit", text, _FIT, 2)
     return _Part("fit", gdp_mu(epsilon, delta), epsilon, delta, _times("--fit", text, times))
 
 
 def _of_mu(text: str) -> _Part:
-    mu, times = _numbers("--mu", text, 1, 2)
+    mu, times = _numbers("--mu", text, _MU, 1)
     return _Part("release", mu, times=_times("--mu", text, times))
 
 
 def _of_other(text: str) -> _Part:
-    epsilon, delta, times = _numbers("--other", text, 1, 3)
+    epsilon, delta, times = _numbers("--other", text, _OTHER, 1)
     if math.isnan(delta):
         delta = 0.0
     return _Part("other", None, epsilon, delta, _times("--other", text, times), other=True)
 
 
-def _numbers(option: str, text: str, least: int, most: int) -> list[float]:
+def _numbers(option: str, text: str, form: str, least: int) -> list[float]:
     """Return numbers between commas; NaN for those that are left out."""
+    most = form.count(",") + 1
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
         found = []
     if not least <= len(found) <= most or any(math.isnan(number) for number in found):
-        raise wrong_use(f"{option} {text!r} must be numbers between commas", "dpfit budget add -h")
+        raise wrong_use(f"{option} {text!r} must be {form}", "dpfit budget add --fit 1,1e-6,5")
     return found + [math.nan] * (most - len(found))
 
 

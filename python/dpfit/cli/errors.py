@@ -70,7 +70,9 @@ def explain(error: Exception) -> tuple[str, int]:
         return _line(error.message, error.hint), error.code
     if isinstance(error, ParameterError):
         return _line(str(error), _hint(str(error))), 2
-    if isinstance(error, SourceError | NotFiniteError | ModelFileError | DpfitError):
+    if isinstance(error, NotFiniteError):
+        return _line("a value is missing, or infinite", _hint(str(error))), 1
+    if isinstance(error, SourceError | ModelFileError | DpfitError):
         return _line(str(error), _hint(str(error))), 1
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
         # Of typer, whatever it calls them: wrong options and the like. Without a message it has

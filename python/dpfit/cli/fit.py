@@ -69,7 +69,8 @@ def fit(
             "--epsilon",
             "-e",
             metavar="NUMBER",
-            help="The privacy budget: small is private, large is exact. 1 is a common choice.",
+            help="The privacy budget: small is private, large is exact. 1 is a common choice. "
+            "Needed, unless --mu is given.",
             rich_help_panel=_PRIVACY,
         ),
     ] = None,
