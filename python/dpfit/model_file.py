@@ -6,12 +6,10 @@ many digits as it takes to read the same double again.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import math
 import os
-import tempfile
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,6 +20,7 @@ import numpy.typing as npt
 from dpfit.accounting import PrivacyRecord
 from dpfit.exceptions import DpfitError, ModelFileError
 from dpfit.schema import Schema
+from dpfit.whole_file import whole_file
 
 if TYPE_CHECKING:
     from dpfit._private import PrivateModel
@@ -104,25 +103,8 @@ def from_json(text: str) -> PrivateModel:
 def save(model: PrivateModel, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file, which is there as a whole or not at all."""
     text = to_json(model)
-    target = os.path.abspath(os.fspath(path))
-    folder, base = os.path.split(target)
-    if not os.path.isdir(folder):
-        # `mkstemp` would name a file that nobody has asked for.
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
-    handle, name = tempfile.mkstemp(dir=folder, prefix=f".{base}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        # As other new files, which `mkstemp` makes for the owner alone.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
+    with whole_file(path) as file:
+        file.write(text.encode())
 
 
 def load(path: str | os.PathLike[str]) -> PrivateModel:

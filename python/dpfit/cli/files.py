@@ -1,10 +1,9 @@
-"""Files that are there as a whole or not at all."""
+"""Files that a command writes."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shlex
 import signal
 import stat
@@ -15,6 +14,7 @@ from types import FrameType
 from typing import IO
 
 from dpfit.cli.errors import failure, wrong_use
+from dpfit.whole_file import whole_file
 
 __all__ = ["STANDARD", "written"]
 
@@ -35,9 +35,8 @@ def written(path: str, *inputs: object) -> Iterator[IO[bytes]]:
 
     Notes
     -----
-    Until then it is in the same folder under a name that begins with a dot. Opening it first tells
-    of a wrong name before the work is done, and before a budget is spent. Links are followed;
-    devices and pipes are written to as they are.
+    Opening it first tells of a wrong name before the work is done, and before a budget is spent.
+    Devices and pipes are written to as they are.
     """
     if path == STANDARD:
         yield sys.stdout.buffer
@@ -56,30 +55,17 @@ def written(path: str, *inputs: object) -> Iterator[IO[bytes]]:
         with open(target, "wb") as device:
             yield device
         return
-    folder, name = os.path.split(target)
-    if not os.path.isdir(folder):
+    if not os.path.isdir(os.path.dirname(target)):
         parent = os.path.dirname(path)
         missing = f"there is no folder {parent!r} to write to"
         raise wrong_use(missing, f"mkdir -p {shlex.quote(parent)}")
-    part = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part")
-    try:
-        # As other new files, whose permissions are those that the user's mask leaves.
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    except OSError as error:
-        raise failure(f"{path!r} cannot be written: {error.strerror}") from None
-    with _taken_away_at_signals(part):
+    with contextlib.ExitStack() as stack:
         try:
-            with os.fdopen(handle, "wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            if mode is not None:
-                os.chmod(part, stat.S_IMODE(mode))
-            os.replace(part, target)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(part)
-            raise
+            file = stack.enter_context(whole_file(path))
+        except OSError as error:
+            raise failure(f"{path!r} cannot be written: {error.strerror}") from None
+        stack.enter_context(_taken_away_at_signals(file.name))
+        yield file
 
 
 def _same(path: str, other: str) -> bool:
