@@ -1,6 +1,5 @@
 """What goes wrong is said in one line, with the exit code that it should have."""
 
-import importlib.util
 import json
 import sys
 
@@ -175,12 +174,3 @@ def test_without_matplotlib_a_picture_says_what_to_install(folder, tmp_path):
     done = dpfit(folder, "", program=[sys.executable, "-c", code])
     assert 'pip install "dpfit[plot]"' in error_of(done, 1)
     assert files_in(tmp_path) == set()
-
-
-def test_experiments_are_run_if_they_are_there(folder):
-    done = dpfit(folder, "reproduce -- --help")
-    if importlib.util.find_spec("dpfit.experiments") is None:
-        assert 'pip install "dpfit[experiments]"' in error_of(done, 1)
-    else:
-        assert done.returncode == 0
-        assert b"--quick" in done.stdout

@@ -1,4 +1,8 @@
-"""Folders of small tables named like the paper's."""
+"""Folders of small tables named like the paper's, and how far a run over them is."""
+
+import contextlib
+import sqlite3
+import time
 
 import numpy as np
 import pandas as pd
@@ -25,3 +29,22 @@ def folder_of_tables(path, rows=600):
     soil(rows, seed=1).to_parquet(path / f"{SOIL}_visualizing_soil.parquet")
     soil(rows, seed=2).to_parquet(path / f"{SUPREME}_analcatdata_supreme.parquet")
     return path
+
+
+def pieces(store):
+    """Return how many trials and fits are kept."""
+    try:
+        with contextlib.closing(sqlite3.connect(store, timeout=30)) as connection:
+            return sum(
+                connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
+                for name in ("trials", "results")
+            )
+    except sqlite3.OperationalError:
+        return 0
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)

@@ -1,16 +1,13 @@
 """A run that is killed goes on, and its results are the same file."""
 
-import contextlib
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
-import time
 
 import pytest
-from tests.experiments.folders import folder_of_tables
+from tests.experiments.folders import folder_of_tables, pieces, wait_until
 
 from dpfit.experiments import reproduce
 
@@ -31,25 +28,6 @@ if __name__ == "__main__":
     data, out = map(pathlib.Path, sys.argv[1:])
     reproduce(data=data, out=out, jobs=2, **{options!r})
 """
-
-
-def pieces(store):
-    """Return how many trials and fits are kept."""
-    try:
-        with contextlib.closing(sqlite3.connect(store, timeout=30)) as connection:
-            return sum(
-                connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
-                for name in ("trials", "results")
-            )
-    except sqlite3.OperationalError:
-        return 0
-
-
-def wait_until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def group_is_gone(number):

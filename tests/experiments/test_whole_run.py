@@ -3,14 +3,12 @@
 import csv
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 from tests.experiments.folders import folder_of_tables
 
 from dpfit.exceptions import ParameterError
-from dpfit.experiments import main, openml_source, reproduce, work
+from dpfit.experiments import openml_source, reproduce, work
 from dpfit.experiments.methods import METHODS
 
 
@@ -75,7 +73,7 @@ def test_the_report_needs_no_other_file_and_no_network(tiny):
 def test_the_report_says_how_it_was_made_and_nothing_about_the_machine(tiny, tmp_path):
     page, out, _ = tiny
     text = page.read_text("utf-8")
-    assert "python -m dpfit.experiments --data FOLDER --quick" in text
+    assert "dpfit reproduce --data FOLDER --quick" in text
     assert str(out.parent) not in text
     for needed in ("scikit-learn", "interpret-core", "cores", "Optuna", "n 500, paper 8641"):
         assert needed in text
@@ -165,33 +163,8 @@ def test_a_new_user_without_data_and_network_gets_a_demonstration(tmp_path, monk
     assert "generated-wages" in text
 
 
-def test_the_command_line_is_quiet_in_pipes_and_says_what_is_wrong(tmp_path):
+def test_wrong_options_are_refused(tmp_path):
     data = folder_of_tables(tmp_path / "data", rows=200)
-    arguments = ["--data", str(data), "--out", str(tmp_path / "out"), "--method", "linear"]
-    arguments += ["--method", "adassp", "--trials", "0", "--seeds", "1", "--jobs", "1"]
-    command = [sys.executable, "-W", "error", "-m", "dpfit.experiments"]
-    done = subprocess.run(
-        [*command, *arguments, "--figures", "none"], capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert "report: " in done.stdout
-
-
-def test_missing_packages_are_named_at_once(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("dpfit.experiments.reproduction._PACKAGES", ("optuna", "no_such_package"))
-    assert main(["--data", str(tmp_path)]) == 2
-    said = capsys.readouterr().err
-    assert "need no_such_package" in said
-    assert 'pip install "dpfit[experiments]"' in said
-
-
-def test_wrong_options_are_refused(tmp_path, capsys):
-    data = folder_of_tables(tmp_path / "data", rows=200)
-    assert main(["--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
-    assert "no table of the paper" in capsys.readouterr().err
-    assert main(["--data", str(data), "--seeds", "0", "--out", str(tmp_path / "out")]) == 2
-    assert "seeds" in capsys.readouterr().err
     with pytest.raises(ParameterError, match="not among"):
         reproduce(data=data, out=tmp_path / "out", methods=["magic"])
     with pytest.raises(ParameterError, match="jobs"):

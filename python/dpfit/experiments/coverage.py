@@ -58,11 +58,10 @@ def gaps(entries: Sequence[Entry], plan: Plan, results: Iterable[Result]) -> lis
     for unit in units(entries, plan):
         method = METHODS[unit.method]
         trials = plan.trials_of(method) if unit.setting == "tuned" else 0
-        wanted = 1 if method.role == "reference" else plan.seeds
         kind = (unit.entry.group, unit.method, unit.setting)
         total[kind] += 1
         done = fits[unit.entry.number, unit.method, unit.epsilon, unit.setting, trials]
-        if done < wanted:
+        if done < plan.seeds_of(method):
             missing[kind].append(f"{unit.entry.number} {unit.entry.name}")
     return [
         Gap(*kind, len(names), total[kind], tuple(sorted(set(names))))

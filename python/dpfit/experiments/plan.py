@@ -55,6 +55,10 @@ class Plan:
         """Return how many trials a method gets."""
         return self.trials * method.trials
 
+    def seeds_of(self, method: Method) -> int:
+        """Return how many final fits a method gets: without privacy there is no noise to repeat."""
+        return 1 if method.role == "reference" else self.seeds
+
     def space_of(self, method: Method) -> dict[str, Range | Choice]:
         """Return the tuning ranges of a method."""
         space = dict(method.space)

@@ -81,6 +81,7 @@ def write_report(
     write_json(
         folder / "summary.json",
         {
+            "settings": plan.must_agree(),
             "headline": summarise(errors),
             "extra": summarise(apart) if apart.tasks else {},
             "claims": [

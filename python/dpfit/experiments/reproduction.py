@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpfit.exceptions import ParameterError
+from dpfit.experiments.adopt import adopt
 from dpfit.experiments.catalogue import Catalogue, open_catalogue
 from dpfit.experiments.errors import Errors
 from dpfit.experiments.methods import METHODS
@@ -47,6 +48,7 @@ def reproduce(
     tasks: Collection[int] | None = None,
     extra: bool = False,
     quick: bool = False,
+    adopted: Path | None = None,
     run_missing: bool = True,
     jobs: int | None = None,
     figures: Figures = "all",
@@ -87,6 +89,9 @@ def reproduce(
         Whether to use tables in the data folder's folder ``extra``; they are reported apart.
     quick : bool
         Whether to finish in a few minutes: fewer rows, trials, seeds and levels, no wide tables.
+    adopted : Path, optional
+        Report of an earlier run with the same settings and tables; what is whole in it is taken
+        over and not done again.
     run_missing : bool
         Whether to do what is missing; otherwise the report is of what is there.
     jobs : int, optional
@@ -110,9 +115,9 @@ def reproduce(
     ParameterError
         If an option makes no sense.
     FileNotFoundError
-        If the data folder holds none of the tables.
+        If the data folder holds none of the tables, or `adopted` no report.
     StoreMismatchError
-        If the output folder holds results of a different run.
+        If the output folder or `adopted` holds results of a different run.
     """
     _check_packages()
     asked = (epsilons, delta, trials, seeds, most_rows, ebm_rounds, methods)
@@ -138,6 +143,8 @@ def reproduce(
     store.agree(plan.must_agree())
     for entry in catalogue.entries:
         store.add_table(entry)
+    if adopted is not None:
+        say(f"taken over: {adopt(adopted, store, catalogue.entries, plan)} pieces of work")
     if run_missing:
         _run(catalogue, plan, store, jobs, show_progress, say)
     report = out if report is None else report
@@ -235,7 +242,7 @@ def _command(
 ) -> list[str]:
     """Return what makes this report; where the data lie on this machine is nobody's business."""
     normal = _QUICK if quick else Plan()
-    command = ["python", "-m", "dpfit.experiments"]
+    command = ["dpfit", "reproduce"]
     if data is not None or os.environ.get("DPFIT_DATA"):
         command += ["--data", "FOLDER"]
     command += ["--quick"] if quick else []

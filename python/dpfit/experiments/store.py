@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -179,41 +179,25 @@ class Store:
 
     def add_trial(self, row: TrialRow) -> None:
         """Keep a trial."""
-        with self._open() as connection:
-            connection.execute(
-                "INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    row.task,
-                    row.method,
-                    row.epsilon,
-                    row.number,
-                    row.rows,
-                    _dump(row.parameters),
-                    row.mse,
-                    row.seconds,
-                ),
-            )
+        self.add_all(trials=[row])
 
     def add_result(self, row: Result) -> None:
         """Keep a final fit."""
+        self.add_all(results=[row])
+
+    def add_all(self, results: Sequence[Result] = (), trials: Sequence[TrialRow] = ()) -> None:
+        """Keep all of these or, if that fails, none; what is there already stays."""
         with self._open() as connection:
-            connection.execute(
-                "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    row.task,
-                    row.method,
-                    row.epsilon,
-                    row.setting,
-                    row.trials,
-                    row.seed,
-                    row.rows,
-                    _dump(row.parameters),
-                    row.mse,
-                    row.relative,
-                    row.note,
-                    row.seconds,
-                ),
-            )
+            for name, rows in (("results", results), ("trials", trials)):
+                for row in rows:
+                    values = [
+                        _dump(getattr(row, field.name))
+                        if field.name == "parameters"
+                        else getattr(row, field.name)
+                        for field in fields(row)
+                    ]
+                    marks = ", ".join("?" * len(values))
+                    connection.execute(f"INSERT OR IGNORE INTO {name} VALUES ({marks})", values)
 
     def seeds(self, task: int, method: str, epsilon: float, setting: str, trials: int) -> set[int]:
         """Return which final fits of one piece of work are done."""

@@ -42,10 +42,8 @@ def do(unit: Unit, plan: Plan, path: Path) -> float:
     store, method = Store(path), METHODS[unit.method]
     tuned = unit.setting == "tuned"
     trials = plan.trials_of(method) if tuned else 0
-    # Without privacy there is no noise to repeat.
-    seeds = 1 if method.role == "reference" else plan.seeds
     key = (unit.entry.number, unit.method, unit.epsilon)
-    missing = sorted(set(range(seeds)) - store.seeds(*key, unit.setting, trials))
+    missing = sorted(set(range(plan.seeds_of(method))) - store.seeds(*key, unit.setting, trials))
     if not missing:
         return 0.0
     table = load(unit.entry)
