@@ -19,13 +19,24 @@ def test_an_example_runs(script):
     assert "epsilon" in done.stdout
 
 
+def blocks(page):
+    """Return the Python of a page, each with the text that follows it as what it prints."""
+    text = (ROOT / page).read_text("utf-8")
+    return re.findall(r"```python\n(.*?)```(?:\s+```\n(.*?)```)?", text, re.DOTALL)
+
+
+def shape(text):
+    """Return the words of a text without its numbers and widths, which differ between runs."""
+    text = re.sub(r"-?\d[\d.]*(e[+-]?\d+)?", "#", text)
+    return re.sub(r"[-=]{3,}", " ", text).split()
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/tables.md"])
-def test_the_code_of_a_page_runs(page, tmp_path):
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
-    assert blocks
-    for block in blocks:
+def test_the_code_of_a_page_runs_and_prints_what_it_shows(page, tmp_path):
+    assert blocks(page)
+    for code, shown in blocks(page):
         done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", block],
+            [sys.executable, "-W", "error", "-c", code],
             capture_output=True,
             text=True,
             timeout=300,
@@ -33,3 +44,12 @@ def test_the_code_of_a_page_runs(page, tmp_path):
         )
         assert done.returncode == 0, done.stderr
         assert done.stdout
+        printed = shape(done.stdout)
+        for part in shown.split("..."):
+            wanted = shape(part)
+            places = range(len(printed) - len(wanted) + 1)
+            assert any(printed[place : place + len(wanted)] == wanted for place in places), part
+
+
+def test_the_readme_shows_output():
+    assert any(shown for _, shown in blocks("README.md"))

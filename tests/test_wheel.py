@@ -108,6 +108,30 @@ def test_a_user_has_types(alone, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+COMMANDS = """\
+fit data.csv --target cost --epsilon 1 -o model.json
+predict model.json new.csv -o predictions.csv
+show model.json --plot model.png
+demo -o demo
+"""
+
+
+def test_a_wheel_has_commands(wheel, alone, tmp_path):
+    program = alone.with_name("dpfit")
+    bare = subprocess.run([program, "demo"], cwd=tmp_path, capture_output=True, text=True)
+    assert bare.returncode == 1
+    assert 'pip install "dpfit[cli]"' in bare.stderr
+    run(alone, "-m", "pip", "install", "--quiet", f"{wheel}[cli,plot]", cwd=tmp_path)
+    rows = [f"{age},{10 * age}" for age in range(20, 80)] * 50
+    (tmp_path / "data.csv").write_text("\n".join(["age,cost", *rows]))
+    (tmp_path / "new.csv").write_text("age\n30\n50\n")
+    for line in COMMANDS.splitlines():
+        assert run(program, *line.split(), cwd=tmp_path)
+    assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 3
+    assert (tmp_path / "model.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "demo" / "comparison.png").is_file()
+
+
 @pytest.mark.slow
 def test_the_sources_build(tmp_path):
     maturin = pathlib.Path(sys.executable).with_name("maturin")

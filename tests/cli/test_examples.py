@@ -8,11 +8,12 @@ import pyarrow.csv as pc
 import pytest
 
 from dpfit.cli import budget, demo, fit, predict, reproduce, run, schema, show
-from dpfit.demo import diamonds
+from dpfit.demo import SCHEMA, diamonds
 
 from . import tool
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "command_line.md"
+ROOT = pathlib.Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "command_line.md"
 HELPS = {
     "": run.EXAMPLES,
     "fit": fit.EXAMPLES,
@@ -69,3 +70,19 @@ def test_the_page_tells_the_truth(in_a_shell, tmp_path):
         # A table is as wide as its numbers.
         flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
         assert doctest.OutputChecker().check_output(wanted, got, flags), f"$ {line}\n{got}"
+
+
+def test_the_commands_of_the_readme_run(in_a_shell, tmp_path):
+    table = diamonds()
+    pc.write_csv(table, tmp_path / "data.csv")
+    pc.write_csv(table.slice(0, 100).drop_columns(["price"]), tmp_path / "new.csv")
+    text = (ROOT / "README.md").read_text("utf-8")
+    lines = re.findall(r"^(dpfit [a-z]+ .*?)(?:\s+#.*)?$", text, re.MULTILINE)
+    assert [line.split()[1] for line in lines] == ["schema", "fit", "predict"]
+    for line in lines:
+        done = in_a_shell(line)
+        assert done.returncode == 0, done.stderr
+        if line.startswith("dpfit schema"):
+            # A person writes the levels.
+            (tmp_path / "schema.json").write_text(SCHEMA.to_json())
+    assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 101
