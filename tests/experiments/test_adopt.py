@@ -48,12 +48,17 @@ def same_files(one, other):
 
 def test_what_is_whole_is_not_done_again(whole, tmp_path, monkeypatch):
     earlier = report_of(whole, tmp_path / "earlier")
+    facts = [{"processor": "another"}]
+    (earlier / "machines.json").write_text(json.dumps(facts))
     monkeypatch.setattr(work, "_error", None)  # a fit would fail
     said = []
     reproduce(data=whole[0], out=tmp_path / "out", adopted=earlier, say=said.append, **OPTIONS)
-    # For each table: three settings of two methods and one of ours at two levels, and one more.
-    assert said[0] == f"taken over: {2 * (2 * (2 * 3 + 1) + 1)} pieces of work"
+    # For each table: four, three and one settings of three methods at two levels, and one more.
+    assert said[0] == f"taken over: {2 * (2 * (4 + 3 + 1) + 1)} pieces of work"
     assert same_files(tmp_path / "out", whole[1])
+    # The report tells where its numbers come from.
+    assert json.loads((tmp_path / "out" / "machines.json").read_text())[0] == facts[0]
+    assert "another" in (tmp_path / "out" / "results.md").read_text("utf-8")
 
 
 def test_half_a_piece_of_work_is_done_again(whole, tmp_path):

@@ -18,8 +18,8 @@ OPTIONS = {
     "methods": ["adassp", "tukey_em", "linear", "least_squares"],
     "figures": "none",
 }
-# Units of work, and in all of them trials and final fits.
-PIECES = 2 * 2 * (9 + 3) + 2 * 2 * 2 * (3 + 3 + 1) + 2
+# For two tables and two levels: trials, final fits of everything, and one without privacy.
+PIECES = 2 * 2 * (9 + 9) + 2 * 2 * 2 * (4 + 3 + 1) + 2
 DETERMINISTIC = ("results.csv", "results.json", "trials.csv.gz", "tables.csv", "summary.json")
 CODE = """
 import pathlib, sys

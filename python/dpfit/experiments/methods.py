@@ -20,6 +20,7 @@ __all__ = [
     "METHODS",
     "OURS",
     "PEERS",
+    "REFERENCES",
     "Choice",
     "Method",
     "Parameters",
@@ -95,8 +96,9 @@ class Method:
         Draws of the noise by which the best trials are judged in the end.
     slow : bool
         Whether rows are capped for tuning.
-    scale_matters : bool
-        Whether the size of columns changes what it does.
+    studies : tuple of str
+        Further ways of setting it that explain something: ``"constant"`` is fixed with a constant
+        added, ``"scaled"`` the same on features of one size.
     """
 
     name: str
@@ -109,7 +111,7 @@ class Method:
     trials: int = 1
     draws: int = 3
     slow: bool = False
-    scale_matters: bool = True
+    studies: tuple[Literal["constant", "scaled"], ...] = ()
 
 
 def _private(kind: type[Any]) -> Callable[[Parameters, Spend], Any]:
@@ -139,6 +141,15 @@ def _ebm(parameters: Parameters, spend: Spend) -> Any:
 
 def _least_squares(parameters: Parameters, spend: Spend) -> Any:
     return LinearRegression()
+
+
+def _plain_ebm(parameters: Parameters, spend: Spend) -> Any:
+    from interpret.glassbox import ExplainableBoostingRegressor
+
+    # Curves alone, as DP-EBM has them, and one bag, for time's sake.
+    return ExplainableBoostingRegressor(
+        interactions=0, outer_bags=1, n_jobs=1, random_state=spend.seed
+    )
 
 
 # The ranges of the paper's table of hyperparameters. "Data clipping bound" is one line there; the
@@ -172,6 +183,7 @@ _LIST = (
             "fit_intercept": _CONSTANT,
         },
         trials=3,
+        studies=("constant", "scaled"),
     ),
     Method(
         "adassp",
@@ -182,6 +194,7 @@ _LIST = (
         fixed={"x_bound": 1.0, "y_bound": 1.0, "fit_intercept": False},
         space={"x_bound": _BOUND, "y_bound": _BOUND, "fit_intercept": _CONSTANT},
         trials=3,
+        studies=("constant", "scaled"),
     ),
     Method(
         "gradient_descent",
@@ -201,7 +214,9 @@ _LIST = (
             "learning_rate": _SCHEDULE,
             "fit_intercept": _CONSTANT,
         },
+        trials=3,
         slow=True,
+        studies=("constant", "scaled"),
     ),
     Method(
         "tukey_em",
@@ -209,9 +224,11 @@ _LIST = (
         "peer",
         _private(TukeyEM),
         cost=lambda n, d: 0.05 + 3e-8 * n * d + 1e-3 * d,
-        # Amin et al. recommend about a thousand models.
-        fixed={"n_models": 1000, "fit_intercept": False},
+        # Amin et al. recommend about a thousand models, and add a column of ones to all tables.
+        fixed={"n_models": 1000, "fit_intercept": True},
         space={"n_models": _COUNT, "fit_intercept": _CONSTANT},
+        trials=3,
+        studies=("scaled",),
     ),
     Method(
         "dp_ebm",
@@ -222,19 +239,22 @@ _LIST = (
         # InterpretML's defaults.
         fixed={"max_rounds": 300, "max_leaves": 3},
         space={"max_rounds": _COUNT, "max_leaves": _LEAVES},
-        # Dear, and less moved by its noise than the others.
+        # Dear.
         draws=1,
         slow=True,
-        scale_matters=False,
     ),
     Method(
         "dp_ebm_blind",
-        "DP-EBM without true bounds",
+        "DP-EBM, one bound",
         "study",
         _ebm,
         cost=lambda n, d: d * (0.07 + 1.5e-6 * n),
         # What BoostedAdaSSP is given: one bound of one, for everything.
         fixed={"max_rounds": 300, "max_leaves": 3, "bound": 1.0},
+        # The paper's table has a data clipping bound for DP-EBM, too.
+        space={"max_rounds": _COUNT, "max_leaves": _LEAVES, "bound": _BOUND},
+        draws=1,
+        slow=True,
     ),
     Method(
         "linear",
@@ -256,10 +276,17 @@ _LIST = (
         "reference",
         _least_squares,
         cost=lambda n, d: 0.01 + 1e-8 * n * d,
-        scale_matters=False,
+    ),
+    Method(
+        "ebm",
+        "EBM, no privacy",
+        "reference",
+        _plain_ebm,
+        cost=lambda n, d: 0.5 + 3e-6 * n * d,
     ),
 )
 
 METHODS: dict[str, Method] = {method.name: method for method in _LIST}
 OURS = tuple(m.name for m in _LIST if m.role == "ours")
+REFERENCES = tuple(m.name for m in _LIST if m.role == "reference")
 PEERS = tuple(m.name for m in _LIST if m.role in ("paper", "peer"))

@@ -11,6 +11,9 @@ from dpfit.experiments.registry import registry
 
 __all__ = ["cache_folder", "download"]
 
+# After as many failures and no success it is the network, not a table.
+_PATIENCE = 3
+
 
 def cache_folder() -> Path:
     """Return where tables are kept: ``$XDG_CACHE_HOME/dpfit``, or ``~/.cache/dpfit``."""
@@ -43,14 +46,17 @@ def download(wanted: Sequence[int], cache: Path | None, say: Callable[[str], Non
     folder = cache_folder() if cache is None else cache
     kept = [number for number in wanted if any(folder.glob(f"{number}_*.parquet"))]
     absent = [number for number in wanted if number not in kept]
+    refused = 0
     for number in absent:
         try:
             frame = _fetch(number)
         except Exception as problem:
             # The package raises errors of many libraries when there is no network.
-            if not kept:
+            refused += 1
+            if not kept and refused == min(_PATIENCE, len(absent)):
                 raise OSError(f"openml.org cannot be used ({type(problem).__name__})") from problem
-            say(f"task {number} could not be fetched ({type(problem).__name__}); going on without")
+            if kept:
+                say(f"task {number} could not be fetched ({type(problem).__name__}); going on")
             continue
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{number}_{registry()[number].name}.parquet"

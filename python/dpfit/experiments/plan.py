@@ -15,7 +15,7 @@ __all__ = ["Plan", "Setting", "Unit", "units"]
 # How many times dearer.
 _APART = 4.0
 
-Setting = Literal["fixed", "tuned", "scaled"]
+Setting = Literal["fixed", "tuned", "constant", "scaled"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,10 @@ class Plan:
         """Return how many trials a method gets."""
         return self.trials * method.trials
 
+    def trials_in(self, setting: str, method: Method) -> int:
+        """Return how many trials stand behind a method's results in a setting."""
+        return self.trials_of(method) if setting == "tuned" else 0
+
     def seeds_of(self, method: Method) -> int:
         """Return how many final fits a method gets: without privacy there is no noise to repeat."""
         return 1 if method.role == "reference" else self.seeds
@@ -89,8 +93,8 @@ class Unit:
         Key of the method.
     epsilon : float
         Privacy level; infinite without privacy.
-    setting : {"fixed", "tuned", "scaled"}
-        ``"scaled"`` is ``"fixed"`` on features of one size.
+    setting : {"fixed", "tuned", "constant", "scaled"}
+        How hyperparameters are set, or what is studied.
     """
 
     entry: Entry
@@ -122,8 +126,7 @@ def units(entries: Iterable[Entry], plan: Plan) -> list[Unit]:
             settings: list[Setting] = ["fixed"]
             if method.space and plan.trials > 0:
                 settings.append("tuned")
-            if method.space and method.scale_matters:
-                settings.append("scaled")
+            settings += method.studies
             levels = (math.inf,) if method.role == "reference" else plan.epsilons
             found += [Unit(entry, name, e, setting) for e in levels for setting in settings]
 

@@ -7,8 +7,10 @@ import functools
 from dataclasses import dataclass
 from importlib.resources import files
 
-__all__ = ["Task", "difference", "registry"]
+__all__ = ["Task", "difference", "registry", "twins"]
 
+# Two tasks of different names that are the same census.
+_SAME_DATA = frozenset({361078, 361089})
 # The paper prints six decimals of the bound.
 _PRINTED = 5e-7
 
@@ -65,6 +67,26 @@ def registry() -> dict[int, Task]:
     }
 
 
+def twins(number: int) -> set[int]:
+    """Return the other tasks that are made of the same data.
+
+    Parameters
+    ----------
+    number : int
+        A task.
+
+    Returns
+    -------
+    set of int
+        For most tasks empty.
+    """
+    tasks = registry()
+    if number not in tasks:
+        return set()
+    found = {other for other, task in tasks.items() if task.name == tasks[number].name}
+    return (found | (_SAME_DATA if number in _SAME_DATA else set())) - {number}
+
+
 def difference(task: Task, *, n: int, d: int, bound: float) -> str:
     """Say where a table differs from the paper's; nothing if it does not.
 
@@ -86,5 +108,5 @@ def difference(task: Task, *, n: int, d: int, bound: float) -> str:
     if d != task.d:
         found.append(f"d {d}, paper {task.d}")
     if abs(bound - task.bound) > _PRINTED * max(1.0, task.bound):
-        found.append(f"max |y| {bound:.6g}, paper {task.bound:.6g}")
+        found.append(f"max |y| {bound:.7g}, paper {task.bound:.7g}")
     return "; ".join(found)

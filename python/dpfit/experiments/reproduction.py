@@ -11,6 +11,7 @@ from pathlib import Path
 from dpfit.exceptions import ParameterError
 from dpfit.experiments.adopt import adopt
 from dpfit.experiments.catalogue import Catalogue, open_catalogue
+from dpfit.experiments.environment import machine
 from dpfit.experiments.errors import Errors
 from dpfit.experiments.methods import METHODS
 from dpfit.experiments.plan import Plan, units
@@ -146,6 +147,7 @@ def reproduce(
     if adopted is not None:
         say(f"taken over: {adopt(adopted, store, catalogue.entries, plan)} pieces of work")
     if run_missing:
+        store.add_machine(machine())
         _run(catalogue, plan, store, jobs, show_progress, say)
     report = out if report is None else report
     page = write_report(
@@ -153,7 +155,7 @@ def reproduce(
         store,
         catalogue.entries,
         plan,
-        command=_command(data, out, report, plan, quick, extra, jobs),
+        command=_command(data, out, report, plan, quick, extra, jobs, tasks, figures),
         message=catalogue.message,
         missing=catalogue.missing,
         figures=figures,
@@ -239,6 +241,8 @@ def _command(
     quick: bool,
     extra: bool,
     jobs: int,
+    tasks: Collection[int] | None,
+    figures: Figures,
 ) -> list[str]:
     """Return what makes this report; where the data lie on this machine is nobody's business."""
     normal = _QUICK if quick else Plan()
@@ -254,11 +258,13 @@ def _command(
         ("--rows", plan.most_rows, normal.most_rows),
         ("--ebm-rounds", plan.ebm_rounds, normal.ebm_rounds),
     ):
-        command += [name, f"{value:g}"] if value != default else []
+        command += [name, f"{value}"] if value != default else []
     if plan.epsilons != normal.epsilons:
         command += [part for e in plan.epsilons for part in ("--epsilon", f"{e:g}")]
     if plan.methods != normal.methods:
         command += [part for name in plan.methods for part in ("--method", name)]
+    command += [part for number in tasks or () for part in ("--task", str(number))]
+    command += ["--figures", figures] if figures != "all" else []
     command += ["--jobs", str(jobs), "--out", _shown(out)]
     return command + (["--report", _shown(report)] if report != out else [])
 

@@ -19,6 +19,7 @@ __all__ = ["Result", "Store", "StoreMismatchError", "TrialRow"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS machines (facts TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS tables (
     task INTEGER PRIMARY KEY, name TEXT, grp TEXT, n INTEGER, d INTEGER, bound REAL,
     checksum TEXT, note TEXT);
@@ -161,6 +162,18 @@ class Store:
                     f"table {entry.number} is not the one that {self.path} has results for: "
                     "use another output folder, or remove that file"
                 )
+
+    def add_machine(self, facts: Mapping[str, str]) -> None:
+        """Record where results come from."""
+        with self._open() as connection:
+            text = json.dumps(dict(facts))
+            connection.execute("INSERT OR IGNORE INTO machines VALUES (?)", (text,))
+
+    def machines(self) -> list[dict[str, str]]:
+        """Return where results come from, in the order in which that was recorded."""
+        with self._open() as connection:
+            rows = connection.execute("SELECT facts FROM machines ORDER BY rowid").fetchall()
+        return [json.loads(row[0]) for row in rows]
 
     def trials(self, task: int, method: str, epsilon: float) -> list[Trial]:
         """Return the trials of one study in order, as far as there is no gap."""

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from dpfit.experiments.errors import Errors, gmean
 from dpfit.experiments.methods import METHODS, OURS, PEERS
-from dpfit.experiments.regimes import PAPER, REGIMES, SCALED, Regime, untuned_against_tuned
+from dpfit.experiments.regimes import (
+    CONSTANT,
+    PAPER,
+    REGIMES,
+    SCALED,
+    Regime,
+    untuned_against_tuned,
+)
+from dpfit.experiments.registry import twins
 
-__all__ = ["LINEAR_PEERS", "headline", "means", "summarise", "wins"]
+__all__ = ["LINEAR_PEERS", "headline", "means", "shared", "summarise", "untouched", "wins"]
 
+# Whose means are shown beside each other.
+_SHOWN = (*PEERS, *OURS, "least_squares")
 LINEAR_PEERS = tuple(peer for peer in PEERS if peer != "dp_ebm")
 
 
@@ -19,15 +30,25 @@ def means(errors: Errors, regime: Regime) -> dict[str, list[float]]:
 
     Only tables with a result of every method count, so that the means are of the same tables.
     """
-    names = (*PEERS, *OURS, "least_squares")
-    found: dict[str, list[float]] = {name: [] for name in names}
+    found: dict[str, list[float]] = {name: [] for name in _SHOWN}
     for epsilon in errors.plan.epsilons:
-        columns = {name: errors.column(regime.side(name), epsilon) for name in names}
-        present = [column for column in columns.values() if column]
-        shared = set(errors.tasks).intersection(*present) if present else set()
-        for name, column in columns.items():
-            found[name].append(gmean([column[task] for task in sorted(shared) if task in column]))
+        tasks = shared(errors, regime, epsilon)
+        for name in _SHOWN:
+            column = errors.column(regime.side(name), epsilon)
+            found[name].append(gmean([column[task] for task in tasks if task in column]))
     return found
+
+
+def shared(errors: Errors, regime: Regime, epsilon: float) -> list[int]:
+    """Return the tables that have a result of every method that has any."""
+    columns = [errors.column(regime.side(name), epsilon) for name in _SHOWN]
+    present = [column for column in columns if column]
+    return sorted(set(errors.tasks).intersection(*present)) if present else []
+
+
+def untouched(tasks: Iterable[int]) -> list[int]:
+    """Return the tables on which no constant of ours was chosen: even, and of no odd one's data."""
+    return [task for task in tasks if task % 2 == 0 and all(twin % 2 == 0 for twin in twins(task))]
 
 
 def wins(errors: Errors, regime: Regime) -> dict[str, list[tuple[int, int]]]:
@@ -87,11 +108,11 @@ def summarise(errors: Errors) -> dict[str, Any]:
     return {
         "tables": list(errors.tasks),
         "BoostedAdaSSP against peers": {
-            regime.key: shares(wins(errors, regime)) for regime in (*REGIMES[:3], SCALED)
+            regime.key: shares(wins(errors, regime)) for regime in (*REGIMES[:3], CONSTANT, SCALED)
         },
         "ours untuned against tuned": shares(headline(errors)),
-        "ours untuned against tuned, even tasks": shares(
-            headline(errors.only(task for task in errors.tasks if task % 2 == 0))
+        "ours untuned against tuned, tables of no choice": shares(
+            headline(errors.only(untouched(errors.tasks)))
         ),
         "geometric mean of test MSE / Var(y)": {
             regime.key: {
@@ -100,6 +121,6 @@ def summarise(errors: Errors) -> dict[str, Any]:
                 )
                 for name, values in means(errors, regime).items()
             }
-            for regime in (*REGIMES[:3], SCALED)
+            for regime in (*REGIMES[:3], CONSTANT, SCALED)
         },
     }

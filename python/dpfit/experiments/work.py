@@ -40,8 +40,7 @@ def do(unit: Unit, plan: Plan, path: Path) -> float:
     """
     start = time.perf_counter()
     store, method = Store(path), METHODS[unit.method]
-    tuned = unit.setting == "tuned"
-    trials = plan.trials_of(method) if tuned else 0
+    trials = plan.trials_in(unit.setting, method)
     key = (unit.entry.number, unit.method, unit.epsilon)
     missing = sorted(set(range(plan.seeds_of(method))) - store.seeds(*key, unit.setting, trials))
     if not missing:
@@ -49,8 +48,10 @@ def do(unit: Unit, plan: Plan, path: Path) -> float:
     table = load(unit.entry)
     split = table.split(plan.most_rows)
     parameters = dict(method.fixed)
-    if tuned:
+    if unit.setting == "tuned":
         parameters = _tuned(unit, method, plan, split, table.binary, store)
+    if unit.setting in ("constant", "scaled"):
+        parameters["fit_intercept"] = True
     if unit.setting == "scaled":
         split = split.scaled()
     variance = float(np.var(split.y_test))
@@ -122,7 +123,7 @@ def _error(method: Method, parameters: Parameters, spend: Spend, split: Split) -
         try:
             model = method.make(parameters, spend).fit(split.X, split.y)
             mse = float(np.mean((split.y_test - model.predict(split.X_test)) ** 2))
-        except (ArithmeticError, IndexError, LookupError, TypeError, ValueError) as problem:
+        except (ArithmeticError, ValueError) as problem:
             # A method that cannot do a table has lost there; the run goes on.
             return math.inf, f"failed: {type(problem).__name__}"
     note = "all zeros" if getattr(model, "passed_", True) is False else ""
