@@ -214,7 +214,6 @@ _LIST = (
             "learning_rate": _SCHEDULE,
             "fit_intercept": _CONSTANT,
         },
-        trials=3,
         slow=True,
         studies=("constant", "scaled"),
     ),
