@@ -12,6 +12,8 @@ __all__ = ["COLOURS", "figure", "fractions", "legend_below", "squares", "svg"]
 # Inches of a square panel and around it, and gaps in panels.
 _SQUARE, _LEFT, _RIGHT, _BOTTOM, _TOP = 2.5, 0.9, 0.2, 0.7, 0.5
 _GAP_ACROSS, _GAP_DOWN = 0.12, 0.38
+# Inches from axes down to a legend: numbers and a label are between them.
+_LEGEND = 0.42
 
 
 # Colours that people with the common kinds of colour blindness can tell apart (Okabe and Ito).
@@ -114,9 +116,13 @@ def svg(drawn: Any) -> str:
     return out.getvalue()
 
 
-def legend_below(axis: Any, columns: int = 1) -> None:
+def legend_below(axis: Any, columns: int) -> None:
     """Put the legend of axes under them, where it covers nothing."""
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=columns)
+    from matplotlib.transforms import ScaledTranslation
+
+    down = ScaledTranslation(0, -_LEGEND, axis.figure.dpi_scale_trans)
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=columns,
+                bbox_transform=axis.transAxes + down)  # fmt: skip
 
 
 def fractions(below: int, above: int, total: int) -> str:
