@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-__all__ = ["COLOURS", "figure", "fractions", "squares", "svg"]
+__all__ = ["COLOURS", "figure", "fractions", "legend_below", "squares", "svg"]
 
 # Inches of a square panel and around it, and gaps in panels.
-_SQUARE, _LEFT, _RIGHT, _BOTTOM, _TOP = 2.5, 0.75, 0.2, 0.55, 0.35
-_GAP_ACROSS, _GAP_DOWN = 0.12, 0.3
+_SQUARE, _LEFT, _RIGHT, _BOTTOM, _TOP = 2.5, 0.9, 0.2, 0.7, 0.5
+_GAP_ACROSS, _GAP_DOWN = 0.12, 0.38
+# Inches from axes down to a legend: numbers and a label are between them.
+_LEGEND = 0.42
 
 
 # Colours that people with the common kinds of colour blindness can tell apart (Okabe and Ito).
@@ -24,6 +26,7 @@ COLOURS = {
     "linear": "#D55E00",
     "additive": "#8B2500",
     "least_squares": "#666666",
+    "ebm": "#004D38",
 }
 
 _STYLE: Any = {
@@ -113,9 +116,21 @@ def svg(drawn: Any) -> str:
     return out.getvalue()
 
 
-def fractions(axis: Any, below: int, above: int) -> None:
-    """Write into the corners how many of the points lie below and above the diagonal."""
-    total = max(below + above, 1)
-    style = {"transform": axis.transAxes, "fontsize": 8.5, "color": "0.15"}
-    axis.text(0.97, 0.04, f"{below / total:.0%} below", ha="right", va="bottom", **style)
-    axis.text(0.03, 0.96, f"{above / total:.0%} above", ha="left", va="top", **style)
+def legend_below(axis: Any, columns: int) -> None:
+    """Put the legend of axes under them, where it covers nothing."""
+    from matplotlib.transforms import ScaledTranslation
+
+    down = ScaledTranslation(0, -_LEGEND, axis.figure.dpi_scale_trans)
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=columns,
+                bbox_transform=axis.transAxes + down)  # fmt: skip
+
+
+def fractions(below: int, above: int, total: int) -> str:
+    """Say which part of all points lies below and above the diagonal; ties are neither."""
+    parts = {"below": below, "above": above, "equal": total - below - above}
+    found = [
+        f"{count / total:.0%} {where}"
+        for where, count in parts.items()
+        if count or where != "equal"
+    ]
+    return ", ".join(found)

@@ -8,6 +8,8 @@ from dpfit.experiments.document import Block, Code, Folded, Grid, Heading, Pictu
 
 __all__ = ["to_markdown"]
 
+_Open = Heading | Text | Code | Grid | Picture
+
 
 def to_markdown(title: str, blocks: Sequence[Block]) -> str:
     """Return the text.
@@ -23,7 +25,7 @@ def to_markdown(title: str, blocks: Sequence[Block]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _block(block: Block) -> str:
+def _block(block: _Open) -> str:
     match block:
         case Heading(text, level):
             return f"{'#' * level} {text}"
@@ -35,8 +37,6 @@ def _block(block: Block) -> str:
             return _grid(block)
         case Picture(name, _, title, caption):
             return f"![{title}](figures/{name}.svg)\n\n*{caption}*"
-        case Folded():
-            return ""
 
 
 def _cell(text: str) -> str:

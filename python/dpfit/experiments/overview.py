@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from dpfit.experiments.drawing import COLOURS, figure, svg
-from dpfit.experiments.errors import Errors
+from dpfit.experiments.errors import Comparison, Errors
 from dpfit.experiments.methods import METHODS, OURS, PEERS
-from dpfit.experiments.regimes import PAPER, REGIMES
+from dpfit.experiments.regimes import PAPER, REGIMES, Regime
 from dpfit.experiments.summary import means
 
 __all__ = ["draw_errors", "draw_wins"]
 
-# Geometric means above this are drawn as arrows.
-_MOST = 100.0
+# Axes of errors end here, lower only if something lies there. Arrows with numbers stand for
+# geometric means above.
+_LEAST, _MOST = 0.08, 100.0
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def draw_wins(errors: Errors, epsilons: Sequence[float]) -> str:
@@ -27,26 +30,19 @@ def draw_wins(errors: Errors, epsilons: Sequence[float]) -> str:
     last = REGIMES[3]
     everybody = [(p, last.side(p)) for p in PEERS]
     panels.append((f"({last.key}) {last.title}", [(o, (o, "fixed")) for o in OURS], everybody))
-    with figure(1, len(panels), width=11.0, height=3.4) as (drawn, axes):
+    with figure(1, len(panels), width=11.5, height=4.3) as (drawn, axes):
         for axis, (title, firsts, seconds) in zip(axes[0], panels, strict=True):
             names, lines = [], []
             for first, mine in firsts:
                 for second, theirs in seconds:
-                    shares = [errors.compare(mine, theirs, e).share for e in epsilons]
-                    lines.append([math.nan if s != s else s for s in shares])
+                    lines.append([errors.compare(mine, theirs, e) for e in epsilons])
                     over = METHODS[second].label.replace("gradient descent", "GD")
                     names.append(
                         f"{METHODS[first].label.removeprefix('dpfit ')} / {over}"
                         if len(firsts) > 1
                         else over
                     )
-            axis.imshow(lines, cmap="RdBu", vmin=0, vmax=1, aspect="auto")
-            for y, line in enumerate(lines):
-                for x, share in enumerate(line):
-                    if share == share:
-                        dark = abs(share - 0.5) > 0.32
-                        axis.text(x, y, f"{share:.0%}", ha="center", va="center", fontsize=8,
-                                  color="white" if dark else "black")  # fmt: skip
+            _shares(axis, lines)
             axis.set_xticks(range(len(epsilons)), [f"ε={e:g}" for e in epsilons])
             axis.set_yticks(range(len(names)), names)
             axis.set_title(title.replace(", ", ",\n", 1), fontsize=8.5)
@@ -55,27 +51,83 @@ def draw_wins(errors: Errors, epsilons: Sequence[float]) -> str:
         return svg(drawn)
 
 
+def _shares(axis: Any, lines: Sequence[Sequence[Comparison]]) -> None:
+    """Draw a field for each comparison, with the share of tables won and of how many."""
+    shares = [[pair.share for pair in line] for line in lines]
+    axis.imshow(shares, cmap="RdBu", vmin=0, vmax=1, aspect="auto")
+    for y, line in enumerate(lines):
+        for x, pair in enumerate(line):
+            if pair.tasks:
+                colour = "white" if abs(pair.share - 0.5) > 0.32 else "black"
+                axis.text(x, y, f"{pair.share:.0%}", ha="center", va="bottom", fontsize=8,
+                          color=colour)  # fmt: skip
+                axis.text(x, y, f"of {len(pair.tasks)}", ha="center", va="top", fontsize=6.5,
+                          color=colour)  # fmt: skip
+
+
 def draw_errors(errors: Errors, epsilons: Sequence[float]) -> str:
     """Draw each method's error, as a geometric mean over the same tables, fixed and tuned."""
-    with figure(1, 2, width=9.5, height=3.8) as (drawn, axes):
-        for axis, regime in zip(axes[0], (REGIMES[2], REGIMES[3]), strict=True):
-            found = means(errors, regime)
-            floor = found.pop("least_squares")[0]
+    panels = [(regime, means(errors, regime)) for regime in (REGIMES[2], REGIMES[3])]
+    least = min((v for _, found in panels for line in found.values() for v in line if v > 0),
+                default=_LEAST)  # fmt: skip
+    stacked = max(len(_high(found, x)) for _, found in panels for x in range(len(epsilons)))
+    with figure(1, 2, width=9.5, height=4.6) as (drawn, axes):
+        for axis, (regime, found) in zip(axes[0], panels, strict=True):
+            axis.axhline(1.0, color="0.75", lw=0.8, zorder=0, label="a constant prediction")
             for name, values in found.items():
-                ours = name in OURS
-                axis.plot(epsilons, [min(value, _MOST) for value in values], ms=5,
-                          marker="s" if ours else "o", lw=2.0 if ours else 1.3, clip_on=False,
-                          color=COLOURS[name], label=METHODS[name].label)  # fmt: skip
-            if floor == floor:
-                axis.axhline(floor, color=COLOURS["least_squares"], ls="--", lw=1)
-                axis.text(epsilons[-1], floor * 1.03, "least squares, no privacy", fontsize=7.5,
-                          color="0.35", va="bottom", ha="right")  # fmt: skip
-            axis.axhline(1.0, color="0.75", lw=0.8, zorder=0)
-            axis.text(epsilons[-1], 1.04, "a constant", fontsize=7.5, color="0.5", ha="right")
-            axis.set(xscale="log", yscale="log", xlabel="ε", ylim=(0.08, _MOST))
-            axis.set_title(f"({regime.key}) {regime.title}")
-            axis.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
+                _line(axis, name, epsilons, values)
+            _beyond(axis, epsilons, found)
+            counts = [_tables(errors, regime, found, epsilon) for epsilon in epsilons]
+            axis.set(xscale="log", yscale="log", xlabel="ε and number of tables")
+            axis.set_ylim(min(_LEAST, 0.8 * least), _MOST)
+            axis.set_title(f"({regime.key}) {regime.title}", pad=8 + 10 * stacked)
+            labels = [f"{e:g}\n{n} tables" for e, n in zip(epsilons, counts, strict=True)]
+            axis.set_xticks(epsilons, labels)
             axis.minorticks_off()
         axes[0, 0].set_ylabel("test MSE / Var(y), geometric mean over tables")
-        axes[0, 1].legend(loc="upper right", ncols=2)
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        drawn.legend(handles, labels, loc="outside lower center", ncols=5)
         return svg(drawn)
+
+
+def _line(axis: Any, name: str, epsilons: Sequence[float], values: Sequence[float]) -> None:
+    """Draw one method's errors; what lies beyond the axes is left to `_beyond`."""
+    label, colour = METHODS[name].label, COLOURS[name]
+    if METHODS[name].role == "reference":
+        axis.plot(epsilons, values, color=colour, ls="--", lw=1, label=label)
+        return
+    ours = name in OURS
+    style = {"color": colour, "marker": "s" if ours else "o", "ms": 5, "lw": 2.0 if ours else 1.3}
+    axis.plot(epsilons, values, label=label, **style)
+
+
+def _high(found: Mapping[str, Sequence[float]], x: int) -> list[tuple[float, str]]:
+    """Return what lies above the axes at one privacy level, from small to large."""
+    return sorted((line[x], name) for name, line in found.items() if line[x] > _MOST)
+
+
+def _beyond(axis: Any, epsilons: Sequence[float], found: Mapping[str, Sequence[float]]) -> None:
+    """Draw arrows for what lies above the axes, with numbers above one another."""
+    for x, epsilon in enumerate(epsilons):
+        for place, (value, name) in enumerate(_high(found, x)):
+            axis.plot([epsilon], [_MOST], marker="^", ms=6, color=COLOURS[name], clip_on=False)
+            axis.annotate(_short(value), (epsilon, _MOST), xytext=(0, 5 + 10 * place), fontsize=8,
+                          textcoords="offset points", ha="center", color=COLOURS[name],
+                          annotation_clip=False)  # fmt: skip
+
+
+def _short(value: float) -> str:
+    """Write a large number in a few characters."""
+    if math.isinf(value):
+        return "∞"
+    if value < 9999.5:
+        return f"{value:,.0f}"
+    digit, power = f"{value:.0e}".split("e")
+    return f"{digit}·10{str(int(power)).translate(_SUPERSCRIPTS)}"
+
+
+def _tables(errors: Errors, regime: Regime, names: Iterable[str], epsilon: float) -> int:
+    """Count the tables behind `means`: those with a result of every method that has any."""
+    columns = [errors.column(regime.side(name), epsilon) for name in names]
+    present = [column for column in columns if column]
+    return len(set(errors.tasks).intersection(*present)) if present else 0

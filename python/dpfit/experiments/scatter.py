@@ -37,16 +37,25 @@ def _panel(axis: Any, pair: Comparison, colour: str) -> None:
     axis.set_xticks([1e-3, 1e-1, 1e1, 1e3])
     axis.set_yticks([1e-3, 1e-1, 1e1, 1e3])
     axis.minorticks_off()
-    if pair.tasks:
-        fractions(axis, pair.wins, pair.losses)
 
 
-def _how(setting: str) -> str:
-    return {"fixed": "fixed", "tuned": "tuned", "scaled": "fixed, features scaled"}[setting]
+# How each setting is called under an axis.
+_HOW = {
+    "fixed": "fixed",
+    "tuned": "tuned",
+    "constant": "fixed, with a constant",
+    "scaled": "fixed, features scaled",
+}
+
+
+def _title(pair: Comparison, epsilon: float) -> str:
+    """Say what a panel holds: above it, as points may lie anywhere inside."""
+    total = len(pair.tasks)
+    first = f"ε = {epsilon:g}, {total} tables"
+    return f"{first}\n{fractions(pair.wins, pair.losses, total)}" if total else first
 
 
 def _grid(
-    errors: Errors,
     lines: Sequence[tuple[str, str, str, Sequence[Comparison]]],
     epsilons: Sequence[float],
 ) -> str:
@@ -57,7 +66,7 @@ def _grid(
             for axis, epsilon, pair in zip(row, epsilons, pairs, strict=True):
                 _panel(axis, pair, colour)
                 axis.set_xlabel(x_label)
-                axis.set_title(f"ε = {epsilon:g}  ({len(pair.tasks)} tables)")
+                axis.set_title(_title(pair, epsilon), fontsize=9, pad=8)
                 axis.tick_params(labelleft=axis is row[0], labelbottom=row is lines_drawn[-1])
             row[0].set_ylabel(y_label)
         return svg(drawn)
@@ -80,7 +89,7 @@ def draw_paper(errors: Errors, peer: str, epsilons: Sequence[float]) -> str:
     str
         SVG.
     """
-    return _grid(errors, [_line(errors, r, peer, epsilons) for r in REGIMES[:3]], epsilons)
+    return _grid([_line(errors, r, peer, epsilons) for r in REGIMES[:3]], epsilons)
 
 
 def _line(
@@ -88,8 +97,8 @@ def _line(
 ) -> tuple[str, str, str, list[Comparison]]:
     first, second = regime.side(PAPER), regime.side(peer)
     return (
-        f"({regime.key}) BoostedAdaSSP, {_how(first[1])}",
-        f"{METHODS[peer].label}, {_how(second[1])}",
+        f"({regime.key}) BoostedAdaSSP,\n{_HOW[first[1]]}",
+        f"{METHODS[peer].label},\n{_HOW[second[1]]}",
         COLOURS[peer],
         [errors.compare(first, second, epsilon) for epsilon in epsilons],
     )
@@ -98,21 +107,21 @@ def _line(
 def draw_scaled(errors: Errors, epsilons: Sequence[float]) -> str:
     """Draw BoostedAdaSSP against its peers, all fixed, on features of one size."""
     peers = [peer for peer in PEERS if peer != PAPER]
-    return _grid(errors, [_line(errors, SCALED, peer, epsilons) for peer in peers], epsilons)
+    return _grid([_line(errors, SCALED, peer, epsilons) for peer in peers], epsilons)
 
 
 def draw_ours(errors: Errors, ours: str, epsilons: Sequence[float]) -> str:
     """Draw one of ours, untuned, against every tuned peer and the best of them on each table."""
-    label, regime = f"(d) {METHODS[ours].label}, untuned", REGIMES[3]
+    label, regime = f"(d) {METHODS[ours].label},\nuntuned", REGIMES[3]
     lines = [
         (
             label,
-            "best tuned method of each table",
+            "best tuned method\nof each table",
             "0.25",
             [untuned_against_tuned(errors, ours, epsilon) for epsilon in epsilons],
         )
     ]
     for peer in PEERS:
         pairs = [errors.compare((ours, "fixed"), regime.side(peer), e) for e in epsilons]
-        lines.append((label, f"{METHODS[peer].label}, tuned", COLOURS[peer], pairs))
-    return _grid(errors, lines, epsilons)
+        lines.append((label, f"{METHODS[peer].label},\ntuned", COLOURS[peer], pairs))
+    return _grid(lines, epsilons)
