@@ -10,7 +10,7 @@ from dpfit.experiments.drawing import COLOURS, figure, svg
 from dpfit.experiments.errors import Comparison, Errors
 from dpfit.experiments.methods import METHODS, OURS, PEERS
 from dpfit.experiments.regimes import PAPER, REGIMES, Regime
-from dpfit.experiments.summary import means
+from dpfit.experiments.summary import means, shared
 
 __all__ = ["draw_errors", "draw_wins"]
 
@@ -77,7 +77,7 @@ def draw_errors(errors: Errors, epsilons: Sequence[float]) -> str:
             for name, values in found.items():
                 _line(axis, name, epsilons, values)
             _beyond(axis, epsilons, found)
-            counts = [_tables(errors, regime, found, epsilon) for epsilon in epsilons]
+            counts = [len(shared(errors, regime, epsilon)) for epsilon in epsilons]
             axis.set(xscale="log", yscale="log", xlabel="ε and number of tables")
             axis.set_ylim(min(_LEAST, 0.8 * least), _MOST)
             axis.set_title(f"({regime.key}) {regime.title}", pad=8 + 10 * stacked)
@@ -124,10 +124,3 @@ def _short(value: float) -> str:
         return f"{value:,.0f}"
     digit, power = f"{value:.0e}".split("e")
     return f"{digit}·10{str(int(power)).translate(_SUPERSCRIPTS)}"
-
-
-def _tables(errors: Errors, regime: Regime, names: Iterable[str], epsilon: float) -> int:
-    """Count the tables behind `means`: those with a result of every method that has any."""
-    columns = [errors.column(regime.side(name), epsilon) for name in names]
-    present = [column for column in columns if column]
-    return len(set(errors.tasks).intersection(*present)) if present else 0

@@ -15,7 +15,7 @@ from dpfit.experiments.errors import Errors
 from dpfit.experiments.export import write_json, write_results
 from dpfit.experiments.judge import Claim
 from dpfit.experiments.markdown import to_markdown
-from dpfit.experiments.methods import METHODS, OURS, PEERS
+from dpfit.experiments.methods import METHODS, OURS, PEERS, REFERENCES
 from dpfit.experiments.overview import draw_errors, draw_wins
 from dpfit.experiments.page import to_html
 from dpfit.experiments.particulars import every_number, failures, how, tables, value_text
@@ -189,11 +189,11 @@ _PARTIAL = (
 )
 _ERRORS = (
     "Test MSE / Var(y), geometric mean over the tables that have a result of every method. 1 is "
-    "what the mean of the target gives; means above 100 are drawn at 100."
+    "what the mean of the target gives; arrows with numbers stand for means above 100."
 )
 _WINS = (
     "Share of tables with the smaller error. In (a) to (c) it is BoostedAdaSSP against each peer; "
-    "in (d) it is ours, untuned, against each tuned method."
+    "in (d) it is ours, untuned, against each tuned method. Ties count for neither."
 )
 _SCATTER = (
     "One point for each table: test MSE / Var(y), median of seeds. Below the diagonal the method "
@@ -272,8 +272,8 @@ def _regime(errors: Errors, regime: Regime) -> Iterator[Block]:
         setting = regime.side(name)[1] if METHODS[name].space else "nothing to set"
         rows.append([METHODS[name].label, setting, *map(value_text, values)])
         for x, value in enumerate(values):
-            others = [v[x] for n, v in found.items() if n != "least_squares"]
-            if name != "least_squares" and value == min(others):
+            others = [v[x] for n, v in found.items() if n not in REFERENCES]
+            if name not in REFERENCES and value == min(others):
                 marks[y, x + 2] = "best"
     common = [shared(errors, regime, epsilon) for epsilon in errors.plan.epsilons]
     rows.append(["tables in these means", "", *(str(len(tasks)) for tasks in common)])

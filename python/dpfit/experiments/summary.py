@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dpfit.experiments.errors import Errors, gmean
-from dpfit.experiments.methods import METHODS, OURS, PEERS
+from dpfit.experiments.methods import METHODS, OURS, PEERS, REFERENCES
 from dpfit.experiments.regimes import (
     CONSTANT,
     PAPER,
@@ -21,7 +21,7 @@ from dpfit.experiments.registry import twins
 __all__ = ["LINEAR_PEERS", "headline", "means", "shared", "summarise", "untouched", "wins"]
 
 # Whose means are shown beside each other.
-_SHOWN = (*PEERS, *OURS, "least_squares")
+_SHOWN = (*PEERS, *OURS, *REFERENCES)
 LINEAR_PEERS = tuple(peer for peer in PEERS if peer != "dp_ebm")
 
 
