@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpfit.experiments.drawing import COLOURS, figure, svg
 from dpfit.experiments.errors import Comparison, Errors
 from dpfit.experiments.methods import METHODS, OURS, PEERS
-from dpfit.experiments.regimes import PAPER, REGIMES, Regime
+from dpfit.experiments.regimes import PAPER, REGIMES
 from dpfit.experiments.summary import means, shared
 
 __all__ = ["draw_errors", "draw_wins"]
