@@ -35,6 +35,11 @@ _CSV_MISSING = (
     "None",
     "n/a",
 )
+# Whole numbers in any way of writing, and the one that is used; and numbers that are not whole.
+_WHOLE = ((r"^\+?0*([0-9]+)$", r"\1"), (r"^-0*([1-9][0-9]*)$", r"-\1"), (r"^-0+$", "0"))
+_NOT_WHOLE = (
+    r"^[+-]?(([0-9]+\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[0-9]+[eE][+-][0-9]+|0[xX][0-9a-fA-F]+)$"
+)
 
 
 class CsvFiles:
@@ -68,12 +73,10 @@ class CsvFiles:
 
     def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
         """Read these columns of all files."""
-        schemas = [self._schema(path) for path in self._paths]
+        whose = [name for name, kind in zip(names, kinds, strict=True) if kind == "unit"]
+        schemas = [_as_text(self._schema(path), whose) for path in self._paths]
         for path, schema in zip(self._paths, schemas, strict=True):
             same_columns(schemas[0], schema, None, label(path))
-        for name, kind in zip(names, kinds, strict=True):
-            if kind == "unit":
-                _check_units([schema.field(name).type for schema in schemas], name)
         # Arrow has one list of such words for all columns; what is copied stays as it is written.
         listed = "text" in kinds or any(
             word in _levels(kind) for kind in kinds for word in _CSV_MISSING
@@ -83,7 +86,8 @@ class CsvFiles:
             fields = list(zip(names, types, strict=True))
             with self._open(path, fields, schema.names, texts_are_missing=not listed) as reader:
                 for batch in each(iter(reader), _wrong_value(path, schema.names)):
-                    yield _without_missing(batch, kinds) if listed else batch
+                    known = _without_missing(batch, kinds) if listed else batch
+                    yield _with_units(known, whose)
 
     def _open(
         self,
@@ -135,9 +139,7 @@ def _wrong_value(path: File, names: Sequence[str]) -> Callable[[str], str]:
 def _csv_type(field: pa.Field, kind: ReadKind) -> pa.DataType:
     import pyarrow as pa
 
-    if kind == "unit":
-        return field.type if pa.types.is_integer(field.type) else pa.large_string()
-    if kind == "text" or (isinstance(kind, Categorical) and kind.is_text):
+    if kind in ("unit", "text") or (isinstance(kind, Categorical) and kind.is_text):
         return pa.large_string()
     if pa.types.is_integer(field.type) or pa.types.is_null(field.type):
         # A column of zeros, or of nothing, may go on with any number.
@@ -145,20 +147,45 @@ def _csv_type(field: pa.Field, kind: ReadKind) -> pa.DataType:
     return field.type
 
 
-def _check_units(types: Sequence[pa.DataType], name: str) -> None:
-    """Check that all files write a unit in the same way.
+def _as_text(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    """Return a schema in which these columns are text, whatever the first rows look like."""
+    import pyarrow as pa
+
+    for name in names:
+        schema = schema.set(schema.get_field_index(name), pa.field(name, pa.string()))
+    return schema
+
+
+def _with_units(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+    """Return a batch in which equal units are equal texts."""
+    for name in names:
+        place = batch.schema.get_field_index(name)
+        batch = batch.set_column(place, name, _units(batch.column(place), name))
+    return batch
+
+
+def _units(written: pa.Array, name: str) -> pa.Array:
+    """Return whose row it is as text; missing where nothing is written.
 
     Privacy
     -------
-    As texts, 7 and 7.0 would be two units, each of which may have as many rows as one.
+    Every value is read by itself. Were the column numbers or text by a look at all of it, one row
+    more could make two units of 7 and 007, each of which may have as many rows as one. A number
+    with a fraction, an exponent or in base 16 is refused for the same reason: 7 and 7.0 would be
+    two units.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    whole = [pa.types.is_integer(kind) for kind in types]
-    if any(pa.types.is_floating(kind) for kind in types) or any(whole) != all(whole):
+    found = pc.utf8_trim_whitespace(written)
+    if pc.any(pc.match_substring_regex(found, _NOT_WHOLE)).as_py():
         raise SourceError(
-            f"column {name!r} must be whole numbers, or text, in all files to tell whose row it is"
+            f"column {name!r} must be whole numbers, or text, in all rows to tell whose row it is"
         )
+    for pattern, replacement in _WHOLE:
+        found = pc.replace_substring_regex(found, pattern, replacement)
+    is_missing = pc.is_in(found, value_set=pa.array(_CSV_MISSING, found.type))
+    return pc.if_else(is_missing, pa.scalar(None, found.type), found)
 
 
 def _levels(kind: ReadKind) -> tuple[Level, ...]:
