@@ -116,14 +116,23 @@ class PrivateModel(PrivateRegressor):
         return source, None
 
     def _arrays(self, X: Any, y: Any) -> tuple[Array, Array]:
+        """Return X and y as arrays.
+
+        Privacy
+        -------
+        What a column is follows from the type that X has, and not from the values in it.
+        """
         schema = self.schema if isinstance(self.schema, Schema) else Schema()
         if _holds_texts(X, list(schema.values())):
             # Texts are looked up among the levels later on, column by column.
             y = validate(self, X="no_validation", y=y, y_numeric=True, ensure_all_finite=False)
             validate(self, X, reset=True, skip_check_array=True)
             return X.astype(object), y
-        found = validate(self, X, y, y_numeric=True, ensure_all_finite=False)
-        return cast(tuple[Array, Array], found)
+        rows, target = validate(self, X, y, y_numeric=True, ensure_all_finite=False)
+        if rows.dtype == bool and getattr(X, "dtype", None) != np.dtype(bool):
+            # A list has no type: one row would make numbers of what is yes or no without it.
+            rows = rows.astype(np.uint8)
+        return rows, target
 
     def _fit(
         self, X: Any, y: Any, spend: Budget, publisher: Publisher, unit: Any = None

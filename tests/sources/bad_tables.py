@@ -103,7 +103,7 @@ CASES = {
     "yes among numbers": Case(of(frame(with_one(True, int(NUMBER), object))), *ONE_TYPE),
     "dictionaries": Case(of(frame([{TEXT: 1}] * ROWS)), *ONE_TYPE),
     "an array of dictionaries": Case(
-        of((np.array([[{TEXT: 1}]] * ROWS), Y)), TypeError, "float() argument"
+        of((np.array([[{TEXT: 1}]] * ROWS), Y)), ParameterError, "float() argument"
     ),
     "an array of text": Case(
         of((np.array([[1.5], [TEXT]], dtype=object), [1, 2])), ParameterError, "got text"
