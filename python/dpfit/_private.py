@@ -174,21 +174,18 @@ class PrivateModel(PrivateRegressor):
         variance = fitted.residual_variance
         self.residual_variance_ = None if variance is None else variance * fitted.scale**2
         self._set_attributes(fitted, kinds)
-        return publisher.events, self._notes(unit, missing)
+        return publisher.events, self._notes(missing)
 
-    def _notes(self, unit: Any, missing: Missing) -> tuple[str, ...]:
+    def _notes(self, missing: Missing) -> tuple[str, ...]:
         """Return sentences for the record.
 
         Privacy
         -------
-        They follow from settings, and from the name of a column.
+        They follow from settings alone.
         """
-        found = []
-        if isinstance(unit, str):
-            found.append(f"All rows with the same {unit!r} are of one unit.")
         if missing == "drop":
-            found.append("Rows in which a value is missing were left out.")
-        return tuple(found)
+            return ("Rows in which a value is missing were left out.",)
+        return ()
 
     def _rows_are_public(self, missing: Missing, unit: Any) -> bool:
         """Return whether the number of rows that count is the same in all neighbours.

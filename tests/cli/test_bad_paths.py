@@ -61,6 +61,8 @@ CASES = {
     "a hopeless mu": ("budget --mu 100 --delta 1e-6", 2, ["mu=100.0"]),
     "nothing to add": ("budget add", 2, ["nothing"]),
     "a list of words": ("budget add --fit one,two", 2, ["--fit 'one,two'"]),
+    "delta for times": ("budget add --fit 1,10", 2, ["delta=10.0", "EPSILON,DELTA[,TIMES]"]),
+    "another delta for times": ("budget add --other 1,9", 2, ["delta=9.0", "EPSILON[,DELTA"]),
     "different promises": ("budget add model.json unit.json", 2, ["do not add up"]),
     # Outputs.
     "a folder as output": (f"fit data.csv {FIT} -o folder", 2, ["'folder' is a folder"]),
