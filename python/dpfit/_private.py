@@ -296,6 +296,11 @@ class PrivateModel(PrivateRegressor):
             or bent at their knots, levels become columns of zeros and ones, and a
             ``LinearRegression`` adds them up. Dates have to be days since 1970-01-01. A missing
             level counts as none, where `predict` has no answer.
+
+        Warns
+        -----
+        InsecureSeedWarning
+            If the noise came from a fixed seed: the pipeline does not tell.
         """
         check_is_fitted(self)
         return to_sklearn(self)
@@ -314,7 +319,7 @@ class PrivateModel(PrivateRegressor):
         str
             ``SELECT *, ... AS prediction FROM table`` in standard SQL, in which a backslash is a
             letter like others. Where a value is missing, so is the prediction. Dates have to be
-            days since 1970-01-01.
+            days since 1970-01-01. If the noise came from a fixed seed, a comment before it says so.
         """
         check_is_fitted(self)
         return to_sql(self, table)

@@ -59,7 +59,10 @@ def as_paragraph(record: PrivacyRecord) -> str:
 
 
 def named_unit(unit: str, column: str | None) -> str:
-    """Return what is protected, without how many rows of it are used: "one patient"."""
+    """Return what is protected, without how many rows of it are used: "one patient".
+
+    A name that is no word is in quotes, in which what cannot be printed is spelled out.
+    """
     if _UNIT.fullmatch(unit) is None:
         return unit
     if column is None:

@@ -102,8 +102,9 @@ class PrivacyRecord:
         """Check the fields, and that the events cost what they say."""
         check_neighbors(self.neighbors)
         check_name("unit", self.unit)
-        if self.unit_column is not None:
-            check_name("unit_column", self.unit_column)
+        if self.unit_column is not None and not isinstance(self.unit_column, str):
+            kind = type(self.unit_column).__name__
+            raise ParameterError(f"unit_column must be a string, got {kind}")
         if type(self.insecure_seed) is not bool:
             kind = type(self.insecure_seed).__name__
             raise ParameterError(f"insecure_seed must be True or False, got {kind}")

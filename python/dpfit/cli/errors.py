@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dpfit._printable import printable
 from dpfit.exceptions import DpfitError, ModelFileError, NotFiniteError, ParameterError, SourceError
 
 __all__ = ["CommandError", "PipeClosed", "explain", "failure", "needs_extra", "wrong_use"]
@@ -98,5 +99,5 @@ def _hint(message: str) -> str:
 
 
 def _line(message: str, hint: str) -> str:
-    text = re.sub(r"\s+", " ", message).strip().rstrip(".")
+    text = printable(re.sub(r"\s+", " ", message)).strip().rstrip(".")
     return f"{text} (hint: {hint})" if hint else text

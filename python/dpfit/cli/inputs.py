@@ -163,7 +163,7 @@ def open_model(path: Path) -> PrivateModel:
             return from_json(sys.stdin.read())
         return load(name)
     except ModelFileError as error:
-        problem: CommandError = failure(f"{name!r}: {error}", "dpfit fit writes model files")
+        problem: CommandError = failure(str(error), "dpfit fit writes model files")
     except FileNotFoundError:
         problem = failure(f"there is no file {name!r}", "dpfit fit writes model files")
     except IsADirectoryError:

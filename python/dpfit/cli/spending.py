@@ -73,7 +73,7 @@ class Part(NamedTuple):
         if self.other:
             release = ApproximateRelease(
                 mechanism="other",
-                statistic=self.name,
+                statistic="release",
                 epsilon=self.epsilon or 0.0,
                 delta=self.delta or 0.0,
                 neighbors=neighbors,
@@ -82,7 +82,7 @@ class Part(NamedTuple):
         assert self.mu is not None
         return [
             Release(
-                statistic=self.name,
+                statistic="release",
                 sensitivity=1.0,
                 mu=self.mu,
                 neighbors=neighbors,
