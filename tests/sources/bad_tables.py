@@ -71,7 +71,7 @@ NO_ROWS = (ParameterError, "0 sample")
 ONE_TYPE = (ParameterError, "column 'b' must hold values of one type")
 NO_NUMBER = (ParameterError, "which is no number")
 SAY_LEVELS = (ParameterError, "list its levels, schema=Schema({'b': Categorical([...])})")
-NOT_FINITE = (NotFiniteError, "NaN or infinite")
+NOT_FINITE = (NotFiniteError, 'NaN or infinite values; missing="drop" leaves')
 
 CASES = {
     # Values that are missing, or are no numbers.
@@ -188,7 +188,7 @@ CASES = {
     "a name for the target of an array": Case(
         of((np.c_[A, A], "price")), ParameterError, "no column 'price' to be the target"
     ),
-    "no target": Case(of((WHOLE, None)), ValueError, "requires y to be passed"),
+    "no target": Case(of((WHOLE, None)), ValueError, 'fit(frame, "cost")'),
     "a target of text": Case(
         of((WHOLE.append_column("t", pa.array(TEXTS)), "t")), ParameterError, "the target 't' holds"
     ),

@@ -270,7 +270,7 @@ def _prepared(
         if name is not None:
             inputs.check_column(name, declared, what)
     if declared[target] is None:
-        raise wrong_use(f"column {target!r} holds text: a target holds numbers")
+        raise wrong_use(f"column {target!r} holds text: a target holds numbers", inputs.POINTS)
     for name in left_out:
         inputs.check_column(name, declared, "--without")
         if name in (target, unit):

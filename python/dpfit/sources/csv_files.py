@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpfit.exceptions import SourceError
 from dpfit.schema import Categorical, Level
 from dpfit.sources.attempts import attempt, each
+from dpfit.sources.delimiters import delimiter_hint, header_of
 from dpfit.sources.opened import File, label, readable
 from dpfit.sources.scan import ReadKind, same_columns
 
@@ -85,7 +86,7 @@ class CsvFiles:
             types = [_csv_type(schema.field(n), kind) for n, kind in zip(names, kinds, strict=True)]
             fields = list(zip(names, types, strict=True))
             with self._open(path, fields, schema.names, texts_are_missing=not listed) as reader:
-                for batch in each(iter(reader), _wrong_value(path, schema.names)):
+                for batch in each(iter(reader), self._wrong_value(path, schema.names)):
                     known = _without_missing(batch, kinds) if listed else batch
                     yield _with_units(known, whose)
 
@@ -112,28 +113,31 @@ class CsvFiles:
                 parse_options=csv.ParseOptions(delimiter=self._delimiter),
                 convert_options=convert,
             ),
-            _wrong_value(path, columns),
+            self._wrong_value(path, columns),
         )
 
+    def _wrong_value(self, path: File, names: Sequence[str]) -> Callable[[str], str]:
+        """Return what makes a message out of one of Arrow's, which shows values."""
+        return lambda text: _problem(text, path, names, self._delimiter)
 
-def _wrong_value(path: File, names: Sequence[str]) -> Callable[[str], str]:
-    """Return what makes a message out of one of Arrow's, of which it takes the column alone."""
 
-    def message(text: str) -> str:
-        if found := re.match(r"In CSV column #(\d+): CSV conversion error", text):
-            place = int(found[1])
-            name = f" {names[place]!r}" if place < len(names) else ""
-            if "invalid UTF8" in text:
-                return f"{label(path)}: column{name} is not UTF-8; {_SAVE}"
-            return (
-                f"{label(path)}: a value of column{name} is not of the type of the first ones, "
-                "such as a word among numbers; correct it, or list levels: Categorical([...])"
-            )
-        if "Expected" in text and "columns, got" in text:
-            return f"{label(path)}: a row has more or fewer values than the header"
-        return f"{label(path)} cannot be read as CSV with a header"
-
-    return message
+def _problem(text: str, path: File, names: Sequence[str], delimiter: str) -> str:
+    """Return a message out of one of Arrow's, of which it takes the column alone."""
+    if found := re.match(r"In CSV column #(\d+): CSV conversion error", text):
+        place = int(found[1])
+        name = f" {names[place]!r}" if place < len(names) else ""
+        if "invalid UTF8" in text:
+            return f"{label(path)}: column{name} is not UTF-8; {_SAVE}"
+        return (
+            f"{label(path)}: a value of column{name} is not of the type of the first ones, such as "
+            "a word among numbers; correct it, or list levels in the schema"
+        )
+    if "Expected" in text and "columns, got" in text:
+        hint = delimiter_hint(header_of(path), delimiter)
+        return f"{label(path)}: a row has more or fewer values than the header{hint}"
+    if "Empty CSV" in text:
+        return f"{label(path)} is empty: CSV with a header is expected"
+    return f"{label(path)} cannot be read as CSV with a header"
 
 
 def _csv_type(field: pa.Field, kind: ReadKind) -> pa.DataType:
