@@ -76,12 +76,14 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
                 n_jobs=self.n_jobs,
                 rows_per_unit=rows_per_unit,
             )
+            unit = details.get("unit")
             events, notes = self._fit(X, y, spend, publisher, **details)
             self.privacy_ = PrivacyRecord.from_events(
                 events,
                 **cast(Any, spend.named()),
                 insecure_seed=source.is_insecure,
                 unit=self._protected(),
+                unit_column=unit if isinstance(unit, str) else None,
                 notes=notes,
             )
         return self

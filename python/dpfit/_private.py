@@ -15,6 +15,7 @@ from threadpoolctl import ThreadpoolController
 
 from dpfit import model_file
 from dpfit._estimator import Array, Floats, PrivateRegressor
+from dpfit._given import check_columns, holds_texts, of_prediction, series
 from dpfit._parameters import Budget, integer, one_of
 from dpfit._progress import rows_read
 from dpfit._validate import validate
@@ -96,7 +97,7 @@ class PrivateModel(PrivateRegressor):
     def _checked(self, X: Any, y: Any, details: dict[str, Any]) -> tuple[Any, Any]:
         """Return the table as a source of rows, the target and the unit included."""
         unit = details["unit"]
-        source = named_source(X, y if isinstance(y, str) or y is None else _series(self, y), unit)
+        source = named_source(X, y if isinstance(y, str) or y is None else series(self, y), unit)
         named = y if isinstance(y, str) else getattr(X, "target", None)
         self._aside = [name for name in (named, unit) if isinstance(name, str)]
         if source is None:
@@ -107,23 +108,32 @@ class PrivateModel(PrivateRegressor):
                 )
             X, y = self._arrays(X, y)
             return ArraySource(X, y, unit), None
-        _check_columns(self, source, reset=True)
+        check_columns(self, source, reset=True)
         if y is None and not isinstance(named, str):
             raise ParameterError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
+                'is None. fit(frame, "cost") takes a column of the table.'
             )
         return source, None
 
     def _arrays(self, X: Any, y: Any) -> tuple[Array, Array]:
+        """Return X and y as arrays.
+
+        Privacy
+        -------
+        What a column is follows from the type that X has, and not from the values in it.
+        """
         schema = self.schema if isinstance(self.schema, Schema) else Schema()
-        if _holds_texts(X, list(schema.values())):
+        if holds_texts(X, list(schema.values())):
             # Texts are looked up among the levels later on, column by column.
             y = validate(self, X="no_validation", y=y, y_numeric=True, ensure_all_finite=False)
             validate(self, X, reset=True, skip_check_array=True)
             return X.astype(object), y
-        found = validate(self, X, y, y_numeric=True, ensure_all_finite=False)
-        return cast(tuple[Array, Array], found)
+        rows, target = validate(self, X, y, y_numeric=True, ensure_all_finite=False)
+        if rows.dtype == bool and getattr(X, "dtype", None) != np.dtype(bool):
+            # A list has no type: one row would make numbers of what is yes or no without it.
+            rows = rows.astype(np.uint8)
+        return rows, target
 
     def _fit(
         self, X: Any, y: Any, spend: Budget, publisher: Publisher, unit: Any = None
@@ -142,20 +152,29 @@ class PrivateModel(PrivateRegressor):
             None if unit is None else self._rows_per_unit(),
             rows_read(show=self.verbose, name=type(self).__name__),
         )
-        with contextlib.closing(source):
-            fitted = fit_table(
-                source.table(kinds, reading),
-                kinds,
-                schema.target,
-                publisher,
-                spend.mu,
-                additive=self._additive,
-                knots=self._knots(kinds),
-                rows_are_public=self._rows_are_public(missing, unit),
-                rows_per_unit=self._rows_per_unit(),
-                n_jobs=self.n_jobs,
-                show=self.verbose,
-                name=type(self).__name__,
+        fitted: Fitted | None = None
+        try:
+            with contextlib.closing(source):
+                fitted = fit_table(
+                    source.table(kinds, reading),
+                    kinds,
+                    schema.target,
+                    publisher,
+                    spend.mu,
+                    additive=self._additive,
+                    knots=self._knots(kinds),
+                    rows_are_public=self._rows_are_public(missing, unit),
+                    rows_per_unit=self._rows_per_unit(),
+                    n_jobs=self.n_jobs,
+                    show=self.verbose,
+                    name=type(self).__name__,
+                )
+        except NotFiniteError:
+            pass
+        if fitted is None:
+            # The core does not know of estimators, and of what they are told to do.
+            raise NotFiniteError(
+                'the rows hold NaN or infinite values; missing="drop" leaves such rows out'
             )
         self._kinds = kinds
         self.n_rows_ = fitted.rows
@@ -165,21 +184,18 @@ class PrivateModel(PrivateRegressor):
         variance = fitted.residual_variance
         self.residual_variance_ = None if variance is None else variance * fitted.scale**2
         self._set_attributes(fitted, kinds)
-        return publisher.events, self._notes(unit, missing)
+        return publisher.events, self._notes(missing)
 
-    def _notes(self, unit: Any, missing: Missing) -> tuple[str, ...]:
+    def _notes(self, missing: Missing) -> tuple[str, ...]:
         """Return sentences for the record.
 
         Privacy
         -------
-        They follow from settings, and from the name of a column.
+        They follow from settings alone.
         """
-        found = []
-        if isinstance(unit, str):
-            found.append(f"All rows with the same {unit!r} are of one unit.")
         if missing == "drop":
-            found.append("Rows in which a value is missing were left out.")
-        return tuple(found)
+            return ("Rows in which a value is missing were left out.",)
+        return ()
 
     def _rows_are_public(self, missing: Missing, unit: Any) -> bool:
         """Return whether the number of rows that count is the same in all neighbours.
@@ -224,20 +240,26 @@ class PrivateModel(PrivateRegressor):
         names = getattr(self, "feature_names_in_", None)
         source = named_source(X, names=None if names is None else list(names), without=self._aside)
         if source is None:
-            if _holds_texts(X, self._kinds):
+            if holds_texts(X, self._kinds):
                 validate(self, X, reset=False, skip_check_array=True)
                 source = ArraySource(X.astype(object), None)
             else:
                 source = ArraySource(self._rows(X), None)
         else:
-            _check_columns(self, source, reset=False)
-        return source.predict(self._kinds, self._predict_columns)
+            check_columns(self, source, reset=False)
+        try:
+            return source.predict(self._kinds, self._predict_columns)
+        except ParameterError as error:
+            problem = error
+        raise of_prediction(problem)
 
     def _predict_columns(self, columns: list[Array]) -> Floats:
         """Return predictions from columns as numbers."""
         numbers = [np.asarray(column) for column in columns]
         if self.missing == "error" and not all(np.isfinite(column).all() for column in numbers):
-            raise NotFiniteError("X or y contains NaN or infinity")
+            raise NotFiniteError(
+                'X contains NaN or infinity; with missing="drop" such rows have no prediction'
+            )
         total = np.full(len(numbers[0]), self.intercept_)
         for place, (column, kind) in enumerate(zip(numbers, self._kinds, strict=True)):
             if isinstance(kind, Categorical):
@@ -290,6 +312,11 @@ class PrivateModel(PrivateRegressor):
             or bent at their knots, levels become columns of zeros and ones, and a
             ``LinearRegression`` adds them up. Dates have to be days since 1970-01-01. A missing
             level counts as none, where `predict` has no answer.
+
+        Warns
+        -----
+        InsecureSeedWarning
+            If the noise came from a fixed seed: the pipeline does not tell.
         """
         check_is_fitted(self)
         return to_sklearn(self)
@@ -308,7 +335,7 @@ class PrivateModel(PrivateRegressor):
         str
             ``SELECT *, ... AS prediction FROM table`` in standard SQL, in which a backslash is a
             letter like others. Where a value is missing, so is the prediction. Dates have to be
-            days since 1970-01-01.
+            days since 1970-01-01. If the noise came from a fixed seed, a comment before it says so.
         """
         check_is_fitted(self)
         return to_sql(self, table)
@@ -371,27 +398,3 @@ class PrivateModel(PrivateRegressor):
 def _threads_of_libraries() -> ThreadpoolController:
     """Return what sets the number of threads of libraries; finding them takes milliseconds."""
     return ThreadpoolController()
-
-
-def _holds_texts(X: Any, kinds: Sequence[Kind]) -> bool:
-    """Return whether X is an array of objects or texts, some of them levels."""
-    levels = any(isinstance(kind, Categorical) for kind in kinds)
-    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS" and levels
-
-
-def _check_columns(estimator: PrivateModel, source: Source, *, reset: bool) -> None:
-    """Check names and number of columns as scikit-learn does, on a table without rows."""
-    import pyarrow as pa
-
-    if source.names is None:
-        empty: Any = np.zeros((0, source.columns))
-    else:
-        empty = pa.table({name: pa.nulls(0) for name in source.names})
-    validate(estimator, empty, reset=reset, skip_check_array=True)
-
-
-def _series(estimator: PrivateModel, y: Any) -> Any:
-    """Return a target that is not a column of the table, as an array if it is in memory."""
-    if type(y).__module__.partition(".")[0] in ("dask", "pyspark"):
-        return y
-    return validate(estimator, X="no_validation", y=y, y_numeric=True, ensure_all_finite=False)

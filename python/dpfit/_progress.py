@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 
@@ -22,14 +23,17 @@ def rounds(count: int, *, show: bool, name: str) -> Iterator[int]:
 
 
 def rows_read(*, show: bool, name: str) -> Callable[[int], None]:
-    """Return what shows the number of rows read so far, on standard error if `show`.
+    """Return what shows that rows are read, on standard error if `show`.
 
     Privacy
     -------
-    The number is that of the table, without noise: for the person who runs the fit.
+    It takes the number of rows read so far and does not show it: that of the table is not public,
+    and terminals are watched and recorded. A wheel turns by a step for each batch.
     """
+    turns = itertools.cycle("|/-\\")
 
-    def tell(rows: int) -> None:
-        print(f"\r{name} {rows:,} rows read", end="", file=sys.stderr, flush=True)
+    def tell(_: int) -> None:
+        # Nothing is left of it when the bar is drawn over it.
+        print(f"\r{name} reading {next(turns)}", end="", file=sys.stderr, flush=True)
 
     return tell if show else lambda _: None

@@ -19,6 +19,11 @@ _MESSAGES: tuple[tuple[str, type[ValueError], str], ...] = (
     ("could not convert string to float", ParameterError, "X and y must hold numbers, got text"),
     ("y should be a 1d array", ParameterError, "y should be a 1d array: one number for each row"),
     ("Complex data not supported", ParameterError, "Complex data not supported"),
+    (
+        "Sparse data was passed",
+        ParameterError,
+        "Sparse data was passed, but dense data is required: X.toarray() makes it so",
+    ),
     ("numbers of samples", ParameterError, "X and y must have the same number of rows"),
     ("contains NaN", NotFiniteError, "X or y contains NaN or infinity"),
     ("contains infinity", NotFiniteError, "X or y contains NaN or infinity"),
@@ -45,7 +50,13 @@ _PUBLIC = re.compile(
     r"|The feature names should match those that were passed during fit"
     r"|This \w+ estimator requires y to be passed"
 )
+# Of a list or a dictionary where a number should be. scikit-learn's checks want these words.
+_NO_NUMBER = "X and y must hold numbers: float() argument must be a string or a real number"
 _OTHER = "X must be a table of numbers and y a number for each of its rows"
+
+
+class _NoNumberError(ParameterError, TypeError):
+    """An error of dpfit, which scikit-learn's checks want to be a TypeError, too."""
 
 
 def validate(estimator: Any, *arrays: Any, **options: Any) -> Any:
@@ -64,19 +75,37 @@ def validate(estimator: Any, *arrays: Any, **options: Any) -> Any:
     try:
         # scikit-learn looks for NaN in y whatever it is told, by a sum that may warn.
         with config_context(assume_finite=blind), np.errstate(all="ignore"):
-            checked = validate_data(estimator, *arrays, **options)
+            given = {name: _array(options[name]) for name in ("X", "y") if name in options}
+            checked = validate_data(estimator, *map(_array, arrays), **options | given)
             if options.get("skip_check_array"):
                 return checked
             if isinstance(checked, tuple):
                 return tuple(_numbers(array) for array in checked)
             return _numbers(checked)
-    except (ValueError, OverflowError) as error:
+    except Exception as error:  # of any object in a list, which may show itself
         text = str(error)
     # Raised out here, so that the first error is not attached to it.
     for part, kind, message in _MESSAGES:
         if part in text:
             raise kind(message)
+    if "argument must be a string" in text:
+        raise _NoNumberError(_NO_NUMBER)
     raise ParameterError(text if _PUBLIC.match(text) else _OTHER)
+
+
+def _array(rows: Any) -> Any:
+    """Return a list as an array; a list with text is refused.
+
+    Privacy
+    -------
+    One text in a list would make texts of all its numbers, and not the same numbers again.
+    """
+    if not isinstance(rows, list | tuple):
+        return rows
+    found = np.asarray(rows)
+    if found.dtype.kind in "US":
+        raise ValueError("could not convert string to float")
+    return found
 
 
 def _numbers(array: Any) -> Any:

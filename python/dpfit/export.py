@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, SplineTransformer
 
-from dpfit.exceptions import ParameterError
+from dpfit.exceptions import InsecureSeedWarning, ParameterError
 from dpfit.schema import Categorical
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Bent", "Line", "to_sklearn", "to_sql"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+
+_NOT_PRIVATE = "NOT PRIVATE: the noise of this model came from a fixed seed."
 
 
 class Line(NamedTuple):
@@ -46,6 +49,9 @@ def to_sklearn(model: PrivateModel) -> Pipeline:
     model : PrivateModel
         A fitted model.
     """
+    if model.privacy_.insecure_seed:
+        # The pipeline has no place to say it.
+        warnings.warn(_NOT_PRIVATE, InsecureSeedWarning, stacklevel=3)
     named, names = hasattr(model, "feature_names_in_"), model._names()
     # An array with a column of texts is one of objects.
     objects = any(isinstance(kind, Categorical) and kind.is_text for kind in model._kinds)
@@ -128,7 +134,8 @@ def to_sql(model: PrivateModel, table: str) -> str:
                 slopes = np.diff(bent.heights) / np.diff(bent.points)
                 parts.append(_curve(number, bent, slopes.tolist()))
     total = "\n  + ".join(parts)
-    return f"SELECT *,\n  {total}\n  AS prediction\nFROM {_name(table)}"
+    warning = f"-- {_NOT_PRIVATE}\n" if model.privacy_.insecure_seed else ""
+    return f"{warning}SELECT *,\n  {total}\n  AS prediction\nFROM {_name(table)}"
 
 
 def _curve(x: str, bent: Bent, slopes: list[float]) -> str:

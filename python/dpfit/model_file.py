@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dpfit._parameters import budget
+from dpfit._printable import printable
 from dpfit.accounting import PrivacyRecord
-from dpfit.exceptions import DpfitError, ModelFileError
+from dpfit.exceptions import DpfitError, ModelFileError, ParameterError
 from dpfit.schema import Schema
 from dpfit.whole_file import whole_file
 
@@ -42,6 +44,17 @@ _FIELDS = {
 }
 # Neither says anything about the model.
 _NOT_KEPT = {"n_jobs", "verbose", "random_state"}
+# What a file may raise, whatever is in it: the last for lists in lists in lists.
+_OF_CONTENT = (
+    DpfitError,
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
 _STRANGE = {math.inf: "inf", -math.inf: "-inf"}
 
 
@@ -56,7 +69,14 @@ def to_json(model: PrivateModel) -> str:
     Privacy
     -------
     Everything in it is an attribute of the fitted model, and so released or public.
+
+    Raises
+    ------
+    ParameterError
+        If parameters were set anew after the fit, so that they say something else than its record.
     """
+    if problem := _contradiction(model):
+        raise ParameterError(f"{problem}: set the parameters of the fit, or fit again")
     parameters = {k: v for k, v in model.get_params().items() if k not in _NOT_KEPT}
     if isinstance(parameters["schema"], Schema):
         parameters["schema"] = json.loads(parameters["schema"].to_json())
@@ -91,13 +111,14 @@ def from_json(text: str) -> PrivateModel:
     ModelFileError
         If the text is something else, was changed, or is of a newer version.
     """
-    content = _read(text)
     problem = None
     try:
-        return _model(content)
-    except (DpfitError, KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        return _model(_read(text))
+    except ModelFileError:
+        raise
+    except _OF_CONTENT as error:
         problem = f"no field {error}" if isinstance(error, KeyError) else str(error)
-    raise ModelFileError(f"the file is not of a model of dpfit: {problem}")
+    raise ModelFileError(f"the file is not of a model of dpfit: {printable(problem)}")
 
 
 def save(model: PrivateModel, path: str | os.PathLike[str]) -> None:
@@ -146,7 +167,11 @@ def load(path: str | os.PathLike[str]) -> PrivateModel:
             text = file.read()
     except UnicodeDecodeError:
         text = ""
-    return from_json(text)
+    try:
+        return from_json(text)
+    except ModelFileError as error:
+        problem = str(error)
+    raise ModelFileError(f"{os.fspath(path)!r}: {problem}")
 
 
 def numbers(value: Any) -> Floats:
@@ -190,13 +215,14 @@ def _checksum(content: Mapping[str, Any]) -> str:
 def _read(text: str) -> dict[str, Any]:
     try:
         content = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
+        # Of text that is no JSON, and of numbers with thousands of digits.
         content = None
     if not isinstance(content, dict) or not isinstance(content.get("dpfit_model"), int):
         raise ModelFileError("the file is not of a model of dpfit")
     if content["dpfit_model"] > _VERSION:
         raise ModelFileError(
-            f"the file was written by a newer dpfit ({content.get('library', 'unknown')}): "
+            f"the file was written by a newer dpfit ({_shown(content.get('library'))}): "
             "pip install --upgrade dpfit"
         )
     if missing := _FIELDS - content.keys():
@@ -231,6 +257,29 @@ def _model(content: Mapping[str, Any]) -> PrivateModel:
         model.feature_names_in_ = np.array(columns["names"], dtype=object)
     model._restore(content["released"])
     model.privacy_ = PrivacyRecord.from_dict(content["privacy"])
-    if model.privacy_.unit != model._protected():
-        raise ValueError("the record and the parameters do not protect the same")
+    if problem := _contradiction(model):
+        raise ValueError(problem)
     return model
+
+
+def _contradiction(model: PrivateModel) -> str | None:
+    """Return what the parameters say otherwise than the record, None if nothing.
+
+    Privacy
+    -------
+    The record is what holds. But parameters are what people look at first.
+    """
+    record = model.privacy_
+    if record.unit != model._protected() or record.neighbors != model.neighbors:
+        return "the record and the parameters do not protect the same"
+    asked = budget(model.epsilon, model.delta, model.mu)
+    # A delta for which only a hopeless epsilon holds is not in the record.
+    stated = {**asked.named(), **({} if record.delta is not None else {"delta": None})}
+    if any(getattr(record, name) != value for name, value in stated.items() if value is not None):
+        return "the record and the parameters do not have the same budget"
+    return None
+
+
+def _shown(text: Any) -> str:
+    """Return a word of a file that is not known to be one of dpfit's."""
+    return printable(text)[:40] if isinstance(text, str) else "unknown"

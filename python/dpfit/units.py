@@ -15,6 +15,8 @@ Array: TypeAlias = npt.NDArray[Any]
 Words: TypeAlias = npt.NDArray[np.uint64]
 
 _KINDS = "unit must be whole numbers, or text, and never missing"
+# Whole numbers by their class alone.
+_NOT_WHOLE = {bool, np.timedelta64}
 _FIRST = np.uint64(0x9E3779B97F4A7C15)
 _SECOND = np.uint64(0xBF58476D1CE4E5B9)
 
@@ -46,13 +48,17 @@ class Units:
 
     def add(self, unit: Any, columns: Array | list[Array], target: Array) -> None:
         """Look at a batch of rows: whose they are, and what is in them."""
-        names, places = np.unique(owners(unit, len(target)), return_inverse=True)
+        given = owners(unit, len(target))
         # Python's whole numbers and texts are equal or not, whatever array they came from.
+        # Objects are not sorted: a dictionary is faster.
+        objects = given.dtype == object
+        names, places = (given, None) if objects else np.unique(given, return_inverse=True)
         values = names.tolist()
         if self._numbers and values and type(values[0]) is not type(next(iter(self._numbers))):
             raise ParameterError(_KINDS)
         numbers = [self._numbers.setdefault(value, len(self._numbers)) for value in values]
-        self._owners.append(np.array(numbers, dtype=np.int64)[places])
+        whose = np.array(numbers, dtype=np.int64)
+        self._owners.append(whose if places is None else whose[places])
         self._contents.append(_content(columns, target))
 
     def decide(self) -> None:
@@ -110,7 +116,7 @@ def owners(unit: Any, rows: int) -> Array:
     if values is None:
         raise ParameterError("unit must be one value for each row")
     kinds = {type(value) for value in values}
-    whole = all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds)
+    whole = all(issubclass(kind, int | np.integer) for kind in kinds) and not kinds & _NOT_WHOLE
     if not (whole or kinds <= {str, np.str_}):
         raise ParameterError(_KINDS)
     names = np.empty(len(values), dtype=object)

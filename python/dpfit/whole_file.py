@@ -31,6 +31,11 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     ------
     OSError
         If it cannot be written.
+
+    Privacy
+    -------
+    What is written may be personal data. Until the end, nobody but the owner may read it, whatever
+    the permissions of the file will be.
     """
     target = os.path.realpath(path)
     mode = os.stat(target).st_mode if os.path.exists(target) else None
@@ -39,7 +44,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise OSError(number, os.strerror(number), os.fspath(path))
     folder, name = os.path.split(target)
     try:
-        part = open(os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part"), "xb")  # noqa: SIM115
+        part = open(  # noqa: SIM115
+            os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part"), "xb", opener=_for_owner
+        )
     except OSError as error:
         # Under the name that was asked for.
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
@@ -48,10 +55,21 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             yield part
             part.flush()
             os.fsync(part.fileno())
-        if mode is not None:
-            os.chmod(part.name, stat.S_IMODE(mode))
+        os.chmod(part.name, _usual_mode() if mode is None else stat.S_IMODE(mode))
         os.replace(part.name, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part.name)
         raise
+
+
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _usual_mode() -> int:
+    """Return the permissions that a new file would have."""
+    # It can be read by setting it only: to a strict one, because other threads have it, too.
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask

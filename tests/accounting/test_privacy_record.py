@@ -1,5 +1,6 @@
 """Records: true of their events, readable, and lossless on paper."""
 
+import dataclasses
 import json
 import math
 import pickle
@@ -189,6 +190,7 @@ def test_json_is_lossless():
         delta=1e-6,
         insecure_seed=True,
         unit=describe_unit(3),
+        unit_column="patient",
         notes=["The test failed; all coefficients are zero"],
     )
     text = record.to_json()
@@ -252,11 +254,45 @@ def test_statement_names_unit_relation_notes_and_seed():
     )
     statement = record.statement()
     assert statement.startswith("NOT PRIVATE: the noise came from a fixed seed")
-    assert "one unit, at most 4 rows, replaced by any other" in statement
+    assert "one unit with all rows, replaced by any other" in statement
+    assert "At most 4 rows of each are used." in statement
     assert "how many there are is treated as public" in statement
     assert "normal distribution" in statement
     assert statement.endswith("The test failed.")
     assert "NOT PRIVATE" in str(record)
+
+
+@pytest.mark.parametrize(
+    ("column", "protected"), [("patient_id", "one patient_id"), ("who is it", "one 'who is it'")]
+)
+def test_statement_says_who_is_protected(column, protected):
+    record = PrivacyRecord.from_events(
+        [gaussian(0.5)], mu=0.5, unit=describe_unit(1), unit_column=column
+    )
+    assert record.statement().startswith(
+        f"Protected is {protected} with all rows, added or removed. At most 1 row of each are used."
+    )
+    assert f"{protected}, at most 1 row" in str(record)
+    assert record.protected == protected
+    # How many rows of a unit are used makes no other promise; a row is another thing.
+    assert dataclasses.replace(record, unit=describe_unit(9)).protected == protected
+    assert dataclasses.replace(record, unit="one row").protected == "one row"
+
+
+def test_a_record_without_the_name_of_a_column_is_read():
+    fields = RECORD.to_dict()
+    del fields["unit_column"]
+    assert PrivacyRecord.from_dict(fields) == RECORD
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "factor"),
+    [(1e-6, "1.0000011"), (0.001, "1.0011"), (0.1, "1.11"), (0.5, "1.65"), (1.0, "2.72")],
+)
+def test_a_factor_is_rounded_up_at_a_digit_that_matters(epsilon, factor):
+    record = PrivacyRecord.from_events([approximate(epsilon)], epsilon=epsilon, delta=0.0)
+    assert f"a factor of {factor} (" in record.statement()
+    assert float(factor) >= math.exp(epsilon)
 
 
 def test_large_epsilon_is_called_weak():

@@ -1,9 +1,12 @@
 """What goes wrong is said in one line, with the exit code that it should have."""
 
 import json
+import re
 import sys
 
 import pytest
+
+from dpfit import Binary, Schema
 
 from .tool import PROGRAM, SECRET_NUMBER, SECRET_TEXT, dpfit, error_of, files_in
 
@@ -24,7 +27,7 @@ CASES = {
     "not Parquet": (f"fit data.csv --format parquet {FIT} -o m.json", 1, ["Parquet"]),
     "two kinds of numbers": (f"fit mixed.csv {FIT} -o m.json", 1, ["column", "'depth'"]),
     "a row too long": (f"fit long.csv {FIT} -o m.json", 1, ["more or fewer values"]),
-    "an empty file": (f"fit empty.csv {FIT} -o m.json", 1, ["CSV with a header"]),
+    "an empty file": (f"fit empty.csv {FIT} -o m.json", 1, ["'empty.csv' is empty"]),
     "an empty input": (f"fit - {FIT} -o m.json", 1, ["CSV with a header"]),
     "a word among numbers": (f"fit word.csv {FIT} -o m.json", 2, ["'depth'", "one word makes"]),
     "another encoding": (
@@ -44,7 +47,28 @@ CASES = {
         2,
         ["text without levels: 'cut'", "dpfit schema infer data.csv", "--without"],
     ),
-    "a target of text": ("fit data.csv -t cut -e 1 -o m.json", 2, ["'cut' holds text"]),
+    "a target of text": (
+        "fit data.csv -t cut -e 1 -o m.json",
+        2,
+        ["'cut' holds text", "decimal commas"],
+    ),
+    "a schema of a target of text": ("schema infer data.csv -t cut", 2, ["decimal commas"]),
+    "semicolons and commas": (
+        "fit commas.csv -t price -e 1 -o m.json",
+        1,
+        ["more or fewer values", "--delimiter ';'"],
+    ),
+    "a schema of semicolons and commas": ("schema infer commas.csv", 1, ["--delimiter ';'"]),
+    "text where the schema has numbers": (
+        "fit data.csv -t price -e 1 --schema numbers.json -o m.json",
+        2,
+        ["'cut' holds text", "dpfit schema infer", "--without"],
+    ),
+    "text where the fit had numbers": (
+        "predict model.json word.csv -o p.csv",
+        2,
+        ["'depth' holds text, and held numbers or dates in the fit"],
+    ),
     "levels not written": (
         "fit data.csv -t price -e 1 --schema begun.json -o m.json",
         2,
@@ -61,6 +85,8 @@ CASES = {
     "a hopeless mu": ("budget --mu 100 --delta 1e-6", 2, ["mu=100.0"]),
     "nothing to add": ("budget add", 2, ["nothing"]),
     "a list of words": ("budget add --fit one,two", 2, ["--fit 'one,two'"]),
+    "delta for times": ("budget add --fit 1,10", 2, ["delta=10.0", "EPSILON,DELTA[,TIMES]"]),
+    "another delta for times": ("budget add --other 1,9", 2, ["delta=9.0", "EPSILON[,DELTA"]),
     "different promises": ("budget add model.json unit.json", 2, ["do not add up"]),
     # Outputs.
     "a folder as output": (f"fit data.csv {FIT} -o folder", 2, ["'folder' is a folder"]),
@@ -115,6 +141,7 @@ def outcomes(folder, quick, tmp_path_factory):
         "gap.csv": [header, f',"{SECRET_TEXT}",{SECRET_NUMBER},1,1,1,1,1', *rest],
         "empty.csv": [],
         "semicolons.csv": ["carat;price", f"{SECRET_NUMBER};1"],
+        "commas.csv": ["carat;cut;price", f"1;{SECRET_TEXT}, {SECRET_NUMBER};1"],
         "none.csv": [header],
     }
     for name, lines in wrong.items():
@@ -125,6 +152,7 @@ def outcomes(folder, quick, tmp_path_factory):
     (place / "name.csv").write_bytes(f"{header}\n{first}\n".encode().replace(b"depth", b"d\xe9pth"))
     begun = '{"dpfit_schema": 1, "columns": [{"name": "cut", "kind": "categorical", "levels": []}]}'
     (place / "begun.json").write_text(begun)
+    (place / "numbers.json").write_text(Schema({"cut": Binary()}).to_json())
     model = json.loads((folder / "model.json").read_text())
     model["released"]["intercept"] += 1.0
     (place / "changed.json").write_text(json.dumps(model))
@@ -147,6 +175,20 @@ def test_an_error_is_one_line(outcomes, name):
     line = error_of(outcomes[name], code)
     for word in words:
         assert word in line
+
+
+def test_advice_is_not_pythons(outcomes):
+    for done in outcomes.values():
+        assert not re.search(r"schema=|Categorical\(|delimiter=|missing=", done.stderr.decode())
+
+
+def test_a_table_in_one_column_is_told_of(quick, tmp_path):
+    (tmp_path / "semicolons.csv").write_text("age;sex;cost\n1;2;3\n")
+    done = dpfit(tmp_path, "schema infer semicolons.csv -o s.json", program=quick)
+    assert done.returncode == 0
+    assert b"--delimiter ';' may be meant" in done.stderr
+    good = dpfit(tmp_path, "schema infer semicolons.csv --delimiter ';' -o t.json", program=quick)
+    assert good.stderr == b""
 
 
 def test_help_is_shown_where_nothing_is_said(folder, quick):

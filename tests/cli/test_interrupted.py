@@ -117,3 +117,22 @@ def test_a_pipe_closed_before_a_word_is_said(folder):
     assert process.stderr.read() == b""
     assert process.wait(PATIENCE) == 141
     process.stderr.close()
+
+
+@pytest.mark.parametrize("output", ["m.json", "-"])
+@pytest.mark.parametrize("stdout", ["a closed pipe", "/dev/full"])
+def test_a_model_that_is_out_when_printing_fails_is_told_of(folder, tmp_path, output, stdout):
+    """Nothing else says that its budget is spent: the exit code is that of a failure."""
+    line = f"fit {folder}/visits.csv -t cost -e 1 --without patient -o {output}"
+    if stdout == "a closed pipe":
+        process = start(tmp_path, line, stdout=subprocess.PIPE)
+        process.stdout.close()
+    else:
+        with open(stdout, "wb") as full:
+            process = start(tmp_path, line, stdout=full)
+    text = process.stderr.read().decode()
+    assert process.wait(PATIENCE) == (141 if stdout == "a closed pipe" else 1)
+    process.stderr.close()
+    where = "m.json" if output == "m.json" else "standard output, at least in part"
+    assert text.startswith(f"dpfit: the model is in {where}, and its budget is spent\n")
+    assert files_in(tmp_path) == ({"m.json"} if output == "m.json" else set())

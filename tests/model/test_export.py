@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpfit import Categorical, ParameterError, Schema
+from dpfit import Categorical, InsecureSeedWarning, ParameterError, Schema
 
 from .tables import every, seeded
 from .test_model_files import fitted, frame
@@ -33,11 +33,28 @@ def in_duckdb(query, rows, table="rows"):
     return [row[-1] for row in connection.execute(query).fetchall()]
 
 
+def exported(model):
+    """Return the pipeline of a model with a seed, which warns."""
+    with pytest.warns(InsecureSeedWarning, match="NOT PRIVATE"):
+        return model.to_sklearn()
+
+
+@every
+def test_an_export_of_a_model_with_a_seed_says_so(cls):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    insecure, secure = seeded(cls, X, X[:, 0]), cls().fit(X, X[:, 0])
+    assert insecure.to_sql("rows").startswith("-- NOT PRIVATE: the noise of this model came from")
+    assert secure.to_sql("rows").startswith("SELECT")
+    exported(insecure)
+    # Warnings are errors here.
+    secure.to_sklearn()
+
+
 @every
 @pytest.mark.parametrize("epsilon", [5.0, 1e-3], ids=["slopes", "mean"])
 def test_scikit_learn(cls, epsilon):
     model = fitted(cls, epsilon=epsilon)
-    pipeline = pickle.loads(pickle.dumps(model.to_sklearn()))
+    pipeline = pickle.loads(pickle.dumps(exported(model)))
     rows = frame(seed=3).drop(columns="price")
     rows["size"] *= 10  # beyond the ranges, too
     np.testing.assert_allclose(pipeline.predict(rows), model.predict(rows), **CLOSE)
@@ -48,7 +65,7 @@ def test_the_regression_of_a_linear_model_has_its_coefficients():
     from dpfit import PrivateLinearRegression
 
     model = fitted(PrivateLinearRegression)
-    regression = model.to_sklearn()[-1]
+    regression = exported(model)[-1]
     np.testing.assert_array_equal(regression.coef_, model.coef_[model.coef_ != 0.0])
     assert regression.intercept_ == model.intercept_
 
@@ -60,7 +77,7 @@ def test_scikit_learn_without_names_and_without_dpfit(cls, tmp_path):
     rows = np.column_stack([X, codes])
     schema = Schema({2: Categorical([0, 1, 2])})
     model = seeded(cls, rows, X @ [1.0, 2.0] + (codes == 1), epsilon=8.0, schema=schema)
-    (tmp_path / "pipeline.pickle").write_bytes(pickle.dumps(model.to_sklearn()))
+    (tmp_path / "pipeline.pickle").write_bytes(pickle.dumps(exported(model)))
     np.save(tmp_path / "rows.npy", rows[:100])
     script = (
         "import pickle, sys, numpy as np\n"

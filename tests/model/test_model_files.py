@@ -1,7 +1,9 @@
 """Models as files: the same bits again, or a clear error."""
 
 import json
+import math
 import os
+import pickle
 import stat
 
 import numpy as np
@@ -14,6 +16,7 @@ from dpfit import (
     Categorical,
     ModelFileError,
     Numeric,
+    ParameterError,
     PrivateLinearRegression,
     Schema,
 )
@@ -147,6 +150,17 @@ def test_a_missing_field(field):
         from_json(changed(text, lambda content: content.pop(field)))
 
 
+# Clears a terminal.
+SIGNAL = "\x1b[2Jall is well"
+
+
+def nested(depth):
+    found = 1.0
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
 STRANGE = {
     "another class": lambda content: content.__setitem__("class", "Pickle"),
     "too few coefficients": lambda content: content["released"]["coef"].pop(),
@@ -160,13 +174,48 @@ STRANGE = {
     "a kind": lambda content: content["columns"]["kinds"]["columns"].pop(0),
     "a record that does not add up": lambda content: content["privacy"].__setitem__("mu", 1e-9),
     "a list": lambda content: content.__setitem__("released", []),
+    "endless rounds": released("rounds", math.inf),
+    "lists in lists": released("coef", nested(900)),
+    "other neighbours": lambda content: content["parameters"].update(neighbors="replace"),
+    "another epsilon": lambda content: content["parameters"].update(epsilon=0.001),
+    "another delta": lambda content: content["parameters"].update(delta=1e-9),
+    "mu for epsilon": lambda content: content["parameters"].update(epsilon=None, mu=0.001),
+    "other units": lambda content: content["parameters"].update(max_rows=7),
+    "a signal in a note": lambda content: content["privacy"].update(notes=[SIGNAL]),
+    "a signal in a unit": lambda content: content["privacy"].update(unit=SIGNAL),
+    "a signal in an event": lambda content: content["privacy"]["events"][0].update(
+        statistic=SIGNAL
+    ),
+    "a signal in a class": lambda content: content.__setitem__("class", SIGNAL),
+    "a signal in a parameter": lambda content: content["parameters"].__setitem__(SIGNAL, 1),
+    "a signal in a kind": lambda content: content["columns"]["kinds"].update(format=SIGNAL),
 }
 
 
 @pytest.mark.parametrize("change", STRANGE.values(), ids=STRANGE)
 def test_a_file_of_something_else(change):
-    with pytest.raises(ModelFileError, match="not of a model of dpfit"):
+    with pytest.raises(ModelFileError, match="not of a model of dpfit") as error:
         from_json(resigned(to_json(fitted(PrivateLinearRegression)), change))
+    assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "budget", [{"mu": 0.3}, {"mu": 0.3, "delta": 1e-7}, {"mu": 1e6, "delta": 1e-6}, {"epsilon": 3}]
+)
+def test_parameters_that_say_what_the_record_says(budget, tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    model = PrivateLinearRegression(**budget).fit(X, X[:, 0])
+    model.save(tmp_path / "m.json")
+    assert dpfit.load(tmp_path / "m.json").get_params() == model.get_params()
+    for change in ({"neighbors": "replace"}, {"epsilon": 0.5, "mu": None}, {"max_rows": 2}):
+        with pytest.raises(ParameterError, match="fit again"):
+            clone_of(model).set_params(**change).save(tmp_path / "n.json")
+    assert not (tmp_path / "n.json").exists()
+
+
+def clone_of(model):
+    """Return a fitted model again, by another way than a file."""
+    return pickle.loads(pickle.dumps(model))
 
 
 def test_an_additive_model_needs_its_curves():
@@ -180,10 +229,15 @@ def test_an_additive_model_needs_its_curves():
             from_json(resigned(text, change))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"dpfit_model": "1"}', "[" * 100_000, "1"])
+DIGITS = '{"dpfit_model": ' + "9" * 5000 + "}"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"dpfit_model": "1"}', "[" * 100_000, "1", DIGITS]
+)
 def test_no_model_at_all(text, tmp_path):
     (tmp_path / "m.json").write_text(text)
-    with pytest.raises(ModelFileError, match="not of a model of dpfit"):
+    with pytest.raises(ModelFileError, match=r"m\.json': the file is not of a model of dpfit"):
         dpfit.load(tmp_path / "m.json")
 
 
@@ -200,6 +254,9 @@ def test_a_file_of_a_newer_version():
     newer = resigned(text, lambda c: c.update(dpfit_model=2, library="9.0", more=1))
     with pytest.raises(ModelFileError, match=r"newer dpfit \(9\.0\).*upgrade"):
         from_json(newer)
+    loud = resigned(text, lambda c: c.update(dpfit_model=2, library=SIGNAL))
+    with pytest.raises(ModelFileError, match=r"newer dpfit \(\\x1b\[2Jall is well\)"):
+        from_json(loud)
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):

@@ -182,6 +182,12 @@ def test_a_bar_goes_to_its_end_on_standard_error(cls, related, capsys):
     assert out == ""
     assert [f"round {t}/14" in err for t in range(1, model.n_rounds_ + 1)] == [True] * 14
     assert err.endswith("\n")
+    # How many rows there are is not public.
+    assert "reading" in err
+    assert "000" not in err
+    fewer = seeded(cls, X[:-1], y[:-1], epsilon=1.0, verbose=True)
+    assert capsys.readouterr().err == err
+    assert fewer.n_rounds_ == model.n_rounds_
     seeded(cls, X, y)
     assert capsys.readouterr() == ("", "")
 

@@ -199,7 +199,7 @@ def test_the_record_says_whose_rows_are_protected(cls):
     X, y, owners = owned()
     model = seeded(cls, X, y, unit=owners, max_rows=2)
     assert model.privacy_.unit == "one unit, at most 2 rows"
-    assert "at most 2 rows" in model.privacy_.statement()
+    assert "At most 2 rows" in model.privacy_.statement()
     assert seeded(cls, X, y, unit=owners, max_rows=1).privacy_.unit == "one unit, at most 1 row"
     assert seeded(cls, X, y).privacy_.unit == "one row"
     assert not hasattr(model, "_unit")
@@ -234,9 +234,9 @@ def test_a_column_of_a_frame_says_whose_rows_they_are(cls):
     with_owner = frame.assign(person=names)[["age", "person", "pay", "rent"]]
     model = seeded(cls, with_owner, y, unit="person", max_rows=2)
     assert model.feature_names_in_.tolist() == ["age", "pay", "rent"]
-    assert "All rows with the same 'person' are of one unit." in model.privacy_.statement()
+    assert "Protected is one person with all rows" in model.privacy_.statement()
     # The values of an array have no name.
-    model.privacy_ = dataclasses.replace(model.privacy_, notes=())
+    model.privacy_ = dataclasses.replace(model.privacy_, unit_column=None)
     assert state(model) == state(seeded(cls, frame, y, unit=names, max_rows=2))
     assert list(with_owner) == ["age", "person", "pay", "rent"]
     np.testing.assert_array_equal(model.predict(frame), model.predict(frame))

@@ -182,7 +182,15 @@ CASES = {
         csv(lines(A.tolist()) + "1\n"), SourceError, "more or fewer values than the header"
     ),
     "CSV without a header": Case(csv("1.5,2.5\n3.5,4.5\n"), ParameterError, "no column 'price'"),
-    "CSV of nothing": Case(csv(""), SourceError, "cannot be read as CSV with a header"),
+    "CSV of nothing": Case(csv(""), SourceError, "t.csv' is empty"),
+    "CSV of an empty line": Case(csv("\n"), SourceError, "t.csv' is empty"),
+    "CSV with semicolons, and commas in a text": Case(
+        csv(f"a;b;price\n1;{TEXT}, and more;2\n"), SourceError, "delimiter=';' may be meant"
+    ),
+    "CSV with semicolons": Case(
+        csv("a;b;price\n1;2;2\n"), ParameterError, "delimiter=';' may be meant"
+    ),
+    "CSV with tabs": Case(csv("a\tprice\n1\t2,3\n"), SourceError, r"delimiter='\t' may be meant"),
     "CSV of a header": Case(csv("a,price\n"), *NO_ROWS),
     "CSV with two columns of one name": Case(
         csv("a,a,price\n1,2,3\n"), SourceError, "the same name"

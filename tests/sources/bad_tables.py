@@ -71,7 +71,7 @@ NO_ROWS = (ParameterError, "0 sample")
 ONE_TYPE = (ParameterError, "column 'b' must hold values of one type")
 NO_NUMBER = (ParameterError, "which is no number")
 SAY_LEVELS = (ParameterError, "list its levels, schema=Schema({'b': Categorical([...])})")
-NOT_FINITE = (NotFiniteError, "NaN or infinite")
+NOT_FINITE = (NotFiniteError, 'NaN or infinite values; missing="drop" leaves')
 
 CASES = {
     # Values that are missing, or are no numbers.
@@ -103,7 +103,7 @@ CASES = {
     "yes among numbers": Case(of(frame(with_one(True, int(NUMBER), object))), *ONE_TYPE),
     "dictionaries": Case(of(frame([{TEXT: 1}] * ROWS)), *ONE_TYPE),
     "an array of dictionaries": Case(
-        of((np.array([[{TEXT: 1}]] * ROWS), Y)), TypeError, "float() argument"
+        of((np.array([[{TEXT: 1}]] * ROWS), Y)), ParameterError, "float() argument"
     ),
     "an array of text": Case(
         of((np.array([[1.5], [TEXT]], dtype=object), [1, 2])), ParameterError, "got text"
@@ -188,7 +188,7 @@ CASES = {
     "a name for the target of an array": Case(
         of((np.c_[A, A], "price")), ParameterError, "no column 'price' to be the target"
     ),
-    "no target": Case(of((WHOLE, None)), ValueError, "requires y to be passed"),
+    "no target": Case(of((WHOLE, None)), ValueError, 'fit(frame, "cost")'),
     "a target of text": Case(
         of((WHOLE.append_column("t", pa.array(TEXTS)), "t")), ParameterError, "the target 't' holds"
     ),

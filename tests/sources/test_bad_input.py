@@ -118,7 +118,7 @@ def test_a_model_that_was_fitted_is_still_what_it_was(name, tmp_path):
 BAD_ROWS = {
     "NaN": ("NaN", "NaN or infinity"),
     "an infinity": ("an infinity", "NaN or infinity"),
-    "text": ("text", "list its levels"),
+    "text": ("text", "held numbers or dates in the fit"),
     "text among numbers": ("text among numbers", "of one type"),
     "a number among texts": ("a number among texts", "of one type"),
     "dictionaries": ("dictionaries", "of one type"),

@@ -18,11 +18,9 @@ from dpfit import (
     scan_batches,
     scan_csv,
 )
-from dpfit.sources import Reading, named_source
 from dpfit.sources.columns import encode_array
 from dpfit.sources.frames import arrow_table, as_frame
 from dpfit.sources.objects import from_objects
-from dpfit.sources.source import tell_nothing
 
 UTC = datetime.UTC
 VALUES = [
@@ -154,20 +152,6 @@ def test_one_word_in_a_csv_file_does_not_change_what_a_column_is(tmp_path, row):
     (tmp_path / "a.csv").write_text("x,y\n" + lines + row)
     model = PrivateLinearRegression(epsilon=1.0).fit(scan_csv(tmp_path / "a.csv", target="y"))
     assert model._kinds == [Numeric()]
-
-
-def test_units_must_be_written_alike_in_all_files(tmp_path):
-    for name, person in (("a", "7"), ("b", "7.0")):
-        rows = "".join(f"{i},{i},{person}\n" for i in range(50))
-        (tmp_path / f"{name}.csv").write_text("x,y,person\n" + rows)
-    model = PrivateLinearRegression(epsilon=1.0, max_rows=3)
-    for files in ("*.csv", "b.csv"):
-        with pytest.raises(SourceError, match="'person' must be whole numbers, or text"):
-            model.fit(scan_csv(tmp_path / files, target="y"), unit="person")
-    # Leading zeros make no other unit of a whole number.
-    (tmp_path / "b.csv").write_text("x,y,person\n" + "".join(f"{i},{i},007\n" for i in range(50)))
-    source = named_source(scan_csv(tmp_path / "*.csv", target="y"), unit="person")
-    assert source.table([Numeric()], Reading("error", 1, 3, tell_nothing)).rows() == 3
 
 
 def test_an_error_of_a_factory_is_named_only():

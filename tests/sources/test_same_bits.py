@@ -93,9 +93,9 @@ def test_the_same_units_are_the_same_model(kind, tmp_path):
         named = KINDS[kind](table.append_column("owner", owner), tmp_path / str(owner.type))
         found = seeded(CLASSES[0], *named[:2], unit="owner", schema=SCHEMA, **options)
         assert found.feature_names_in_.tolist() == NAMES
-        assert found.privacy_.notes == ("All rows with the same 'owner' are of one unit.",)
+        assert found.privacy_.unit_column == "owner"
         # The values of an array have no name.
-        found.privacy_ = dataclasses.replace(found.privacy_, notes=())
+        found.privacy_ = dataclasses.replace(found.privacy_, unit_column=None)
         assert fitted(found) == model
 
 

@@ -6,6 +6,7 @@ import math
 import numbers
 from typing import Literal
 
+from dpfit._printable import is_printable
 from dpfit.exceptions import ParameterError
 
 __all__ = [
@@ -85,6 +86,9 @@ def check_name(name: str, value: object) -> str:
         raise ParameterError(f"{name} must be a string, got {type(value).__name__}")
     if not value.strip():
         raise ParameterError(f"{name}={value!r} must not be empty")
+    if not is_printable(value):
+        # It is shown, and may come from a file of others: a terminal would obey.
+        raise ParameterError(f"{name} must not hold control characters")
     return value
 
 

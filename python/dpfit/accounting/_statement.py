@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from statistics import NormalDist
@@ -14,11 +15,13 @@ from dpfit.accounting.events import Event, Release
 if TYPE_CHECKING:
     from dpfit.accounting.record import PrivacyRecord
 
-__all__ = ["as_html", "as_paragraph", "as_text"]
+__all__ = ["as_html", "as_paragraph", "as_text", "factor_up", "named_unit", "noticed"]
 
 _FALSE_ALARMS = 0.05
 _WEAK_EPSILON = 10.0
 _LARGEST_SHOWN_FACTOR = 1e6
+# What `describe_unit` writes.
+_UNIT = re.compile(r"one unit, at most (\d+) rows?")
 
 
 def as_text(record: PrivacyRecord) -> str:
@@ -55,12 +58,30 @@ def as_paragraph(record: PrivacyRecord) -> str:
     return " ".join(sentences)
 
 
+def named_unit(unit: str, column: str | None) -> str:
+    """Return what is protected, without how many rows of it are used: "one patient".
+
+    A name that is no word is in quotes, in which what cannot be printed is spelled out.
+    """
+    if _UNIT.fullmatch(unit) is None:
+        return unit
+    if column is None:
+        return "one unit"
+    return f"one {column if column.isidentifier() else repr(column)}"
+
+
 def _protected(record: PrivacyRecord) -> str:
     if record.neighbors == "replace":
         change = "replaced by any other; how many there are is treated as public"
     else:
         change = "added or removed"
-    return f"Protected is {record.unit}, {change}."
+    used = _UNIT.fullmatch(record.unit)
+    if used is None:
+        return f"Protected is {record.unit}, {change}."
+    rows = f"{used[1]} row{'' if used[1] == '1' else 's'}"
+    return (
+        f"Protected is {record.protected} with all rows, {change}. At most {rows} of each are used."
+    )
 
 
 def _promise(record: PrivacyRecord) -> list[str]:
@@ -72,8 +93,7 @@ def _promise(record: PrivacyRecord) -> list[str]:
             f"one with mean {_up(record.mu or 0.0)}, both with variance 1 (Gaussian differential "
             "privacy)."
         ]
-    factor = math.exp(min(record.epsilon, 700.0))
-    shown = _up(factor, 3) if factor < _LARGEST_SHOWN_FACTOR else f"e^{_up(record.epsilon)}"
+    shown = factor_up(record.epsilon) or f"e^{_up(record.epsilon)}"
     further = f", and a further {_up(record.delta)} (delta)" if record.delta > 0.0 else ""
     sentences = [
         f"Whether it was {happens} or not changes the probability of every possible result by at "
@@ -87,18 +107,27 @@ def _promise(record: PrivacyRecord) -> list[str]:
 def _test(record: PrivacyRecord) -> str:
     """State the most that a test with 5 % false alarms can detect."""
     if record.mu is not None and all(isinstance(event, Release) for event in record.events):
-        normal = NormalDist()
-        power = normal.cdf(record.mu - normal.inv_cdf(1.0 - _FALSE_ALARMS))
+        percent = noticed(record.mu)
     else:
         epsilon, delta = record.epsilon or 0.0, record.delta or 0.0
         missed = math.exp(-epsilon) * (1.0 - delta - _FALSE_ALARMS)
         power = min(1.0 - max(missed, 0.0), math.exp(min(epsilon, 9.0)) * _FALSE_ALARMS + delta)
-    percent = min(math.ceil(power * 1000.0 + 1e-6) / 10.0, 100.0)
+        percent = _percent(power)
     happens = "it was replaced" if record.neighbors == "replace" else "it was there"
     return (
         f"Someone who knows all the rest of the data, and accepts a false alarm in 5 % of the "
         f"cases where it was not, would notice that {happens} in at most {percent:g} % of cases."
     )
+
+
+def noticed(mu: float) -> float:
+    """Return the percentage of cases noticed by the best test with 5 % false alarms, at most."""
+    normal = NormalDist()
+    return _percent(normal.cdf(mu - normal.inv_cdf(1.0 - _FALSE_ALARMS)))
+
+
+def _percent(power: float) -> float:
+    return min(math.ceil(power * 1000.0 + 1e-6) / 10.0, 100.0)
 
 
 def _releases(record: PrivacyRecord) -> str:
@@ -128,7 +157,7 @@ def _rows(record: PrivacyRecord) -> list[tuple[str, str]]:
         rows.append(("mu", _up(record.mu)))
     rows += [
         ("neighbors", record.neighbors),
-        ("unit", record.unit),
+        ("unit", record.unit.replace("one unit", record.protected)),
         ("releases", _list(record.events)),
     ]
     return rows + [("note", note) for note in record.notes]
@@ -138,3 +167,17 @@ def _up(value: float, digits: int = 6) -> str:
     """Return a number with few digits, rounded up."""
     rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(repr(value)))
     return f"{float(rounded):g}"
+
+
+def factor_up(epsilon: float) -> str | None:
+    """Return exp(epsilon) with few digits, rounded up; None if it is over a million.
+
+    Near one, the digits are those of what it is above one: all of the promise is there.
+    """
+    if epsilon < 1.0:
+        above = Context(prec=2, rounding=ROUND_CEILING).create_decimal(
+            Decimal(repr(math.expm1(epsilon)))
+        )
+        return f"{(1 + above).normalize():f}"
+    factor = math.exp(min(epsilon, 700.0))
+    return _up(factor, 3) if factor < _LARGEST_SHOWN_FACTOR else None

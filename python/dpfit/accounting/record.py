@@ -19,7 +19,7 @@ from dpfit.accounting._checks import (
     check_within,
 )
 from dpfit.accounting._rounding import fraction_up
-from dpfit.accounting._statement import as_html, as_paragraph, as_text
+from dpfit.accounting._statement import as_html, as_paragraph, as_text, named_unit
 from dpfit.accounting.accountant import GDPAccountant
 from dpfit.accounting.events import ApproximateRelease, Event, Release, event_from_dict
 from dpfit.exceptions import BudgetExceeded, ParameterError
@@ -51,6 +51,8 @@ class PrivacyRecord:
         Whether the noise came from a fixed seed. Then nothing is private.
     unit : str, default "one row"
         What is protected; see :func:`describe_unit`.
+    unit_column : str or None, default None
+        The column that tells units apart, if they have a name.
     notes : tuple of str, default ()
         Sentences to add to the statement. They must not depend on the data other than through
         what was released.
@@ -93,12 +95,16 @@ class PrivacyRecord:
     events: tuple[Event, ...]
     insecure_seed: bool = False
     unit: str = "one row"
+    unit_column: str | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the fields, and that the events cost what they say."""
         check_neighbors(self.neighbors)
         check_name("unit", self.unit)
+        if self.unit_column is not None and not isinstance(self.unit_column, str):
+            kind = type(self.unit_column).__name__
+            raise ParameterError(f"unit_column must be a string, got {kind}")
         if type(self.insecure_seed) is not bool:
             kind = type(self.insecure_seed).__name__
             raise ParameterError(f"insecure_seed must be True or False, got {kind}")
@@ -121,6 +127,7 @@ class PrivacyRecord:
         mu: float | None = None,
         insecure_seed: bool = False,
         unit: str = "one row",
+        unit_column: str | None = None,
         notes: Iterable[str] = (),
     ) -> Self:
         """Make a record from events and from the budget that was asked for.
@@ -138,6 +145,8 @@ class PrivacyRecord:
             Whether the noise came from a fixed seed.
         unit : str, default "one row"
             What is protected.
+        unit_column : str, optional
+            The column that tells units apart.
         notes : iterable of str, default ()
             Sentences to add to the statement.
 
@@ -177,8 +186,20 @@ class PrivacyRecord:
             events=events,
             insecure_seed=insecure_seed,
             unit=unit,
+            unit_column=unit_column,
             notes=tuple(notes),
         )
+
+    @property
+    def protected(self) -> str:
+        """What one change of the table is about, however many of its rows are used.
+
+        Privacy
+        -------
+        Costs add up if this and `neighbors` are the same. Without a name for the column, it is for
+        the reader to know that units are of the same kind.
+        """
+        return named_unit(self.unit, self.unit_column)
 
     def statement(self) -> str:
         """Return a paragraph of plain English that says what is promised and on what terms.
@@ -200,6 +221,7 @@ class PrivacyRecord:
             "mu": self.mu,
             "neighbors": self.neighbors,
             "unit": self.unit,
+            "unit_column": self.unit_column,
             "insecure_seed": self.insecure_seed,
             "events": [event.to_dict() for event in self.events],
             "notes": list(self.notes),
@@ -231,6 +253,8 @@ class PrivacyRecord:
             for name, value in fields.items()
             if name not in ("format", "version", "statement")
         }
+        # Records were written without it once.
+        values.setdefault("unit_column", None)
         if set(values) != set(cls.__dataclass_fields__):
             wrong = sorted(str(name) for name in set(values) ^ set(cls.__dataclass_fields__))
             raise ParameterError(f"PrivacyRecord: missing or unknown fields {wrong}")

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_FLOOR, Context, Decimal
 from pathlib import Path
-from statistics import NormalDist
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import typer
 
-from dpfit.accounting import (
-    ApproximateRelease,
-    Event,
-    GDPAccountant,
-    Neighbors,
-    Release,
-    gdp_delta,
-    gdp_epsilon,
-    gdp_mu,
-)
-from dpfit.accounting._statement import _up as rounded_up
+from dpfit.accounting import GDPAccountant, gdp_delta, gdp_epsilon, gdp_mu
+from dpfit.accounting._statement import _up, factor_up, noticed
 from dpfit.cli.errors import wrong_use
 from dpfit.cli.options import Json
-from dpfit.cli.text import epilog, paragraph, say, say_json, unwrapped
+from dpfit.cli.spending import FIT, MU, OTHER, Part, check_alike, of_fit, of_model, of_mu, of_other
+from dpfit.cli.text import epilog, note, paragraph, say, say_json, unwrapped
 
 __all__ = ["app"]
 
@@ -39,11 +29,6 @@ ADD_EXAMPLES = (
 )
 
 _DELTA = 1e-6
-_FALSE_ALARMS = 0.05
-# What the options of `add` take.
-_FIT = "EPSILON,DELTA[,TIMES]"
-_MU = "MU[,TIMES]"
-_OTHER = "EPSILON[,DELTA[,TIMES]]"
 
 app = typer.Typer()
 
@@ -78,7 +63,7 @@ def convert(
     match epsilon, delta, mu:
         case float(), float(), None:
             mu = gdp_mu(epsilon, delta)
-            shown["mu"] = _down(mu)
+            shown["mu"] = _up(mu)
         case None, float(), float():
             epsilon = gdp_epsilon(mu, delta)
             shown["epsilon"] = _up(epsilon)
@@ -105,19 +90,19 @@ def add(
         list[str] | None,
         typer.Option(
             "--fit",
-            metavar=_FIT,
+            metavar=FIT,
             help="A fit of dpfit with this budget, or several; may be repeated.",
         ),
     ] = None,
     mus: Annotated[
         list[str] | None,
-        typer.Option("--mu", metavar=_MU, help="A Gaussian release; may be repeated."),
+        typer.Option("--mu", metavar=MU, help="A Gaussian release; may be repeated."),
     ] = None,
     others: Annotated[
         list[str] | None,
         typer.Option(
             "--other",
-            metavar=_OTHER,
+            metavar=OTHER,
             help="A release by any other method; may be repeated.",
         ),
     ] = None,
@@ -133,15 +118,20 @@ def add(
     (--other) add up to more than those of dpfit, whose noise is Gaussian.
     """
     parts = [
-        *map(_of_model, models or []),
-        *(_of_fit(text) for text in fits or []),
-        *(_of_mu(text) for text in mus or []),
-        *(_of_other(text) for text in others or []),
+        *map(of_model, models or []),
+        *(of_fit(text) for text in fits or []),
+        *(of_mu(text) for text in mus or []),
+        *(of_other(text) for text in others or []),
     ]
     if not parts:
         raise wrong_use("there is nothing to add up", ADD_EXAMPLES[0])
-    _check_alike(parts)
-    neighbors = parts[0].neighbors or "add_remove"
+    remarks = check_alike(parts)
+    relation = next((part.neighbors for part in parts if part.neighbors), None)
+    # One with a name, if there is one, says more.
+    known = sorted(parts, key=lambda part: part.unit_column is None)
+    protected = next((part.protected for part in known if part.protected), None)
+    # To the accountant it is a name: what adds up is the same.
+    neighbors = relation or "add_remove"
     accountant = GDPAccountant(neighbors)
     for part in parts:
         accountant.compose(part.events(neighbors))
@@ -150,12 +140,16 @@ def add(
     epsilon = accountant.epsilon(stated)
     # Of releases of which epsilon and delta alone are known there is no mu.
     whole = None if any(part.other for part in parts) else accountant.mu
+    for remark in remarks:
+        note(remark)
     if json:
         say_json(
             {
                 "epsilon": epsilon,
                 "delta": stated,
                 "mu": whole,
+                "neighbors": relation,
+                "protected": protected,
                 "releases": [part.plain() for part in parts],
                 "private": all(part.private for part in parts),
             }
@@ -167,7 +161,7 @@ def add(
     total = f"epsilon {_up(epsilon)}, delta {_up(stated)}"
     say(f"{'together':<{width}}  {total}" + (f", mu {_up(whole)}" if whole else ""))
     say()
-    say(paragraph(_in_words(epsilon, whole)))
+    say(paragraph(_in_words(epsilon, whole, relation, protected)))
     for part in parts:
         if not part.private:
             say(f"NOT PRIVATE: the noise of {part.name} came from a fixed seed.")
@@ -181,129 +175,7 @@ app.callback(
 app.command("add", help=unwrapped(add), epilog=epilog(ADD_EXAMPLES))(add)
 
 
-class _Part(NamedTuple):
-    """Something that was released, or will be."""
-
-    name: str
-    mu: float | None = None
-    epsilon: float | None = None
-    delta: float | None = None
-    times: int = 1
-    neighbors: Neighbors | None = None
-    unit: str | None = None
-    private: bool = True
-    # Of which epsilon and delta alone are known.
-    other: bool = False
-
-    @property
-    def cost(self) -> str:
-        """What one of them costs."""
-        words = f"mu {_up(self.mu)}" if self.mu is not None else ""
-        if self.epsilon is not None:
-            words = f"epsilon {_up(self.epsilon)}, delta {_up(self.delta or 0.0)}" + (
-                f", {words}" if words else ""
-            )
-        return words + (f"; {self.times} times" if self.times > 1 else "")
-
-    def events(self, neighbors: Neighbors) -> list[Event]:
-        """Return it as the accountant has it.
-
-        Privacy
-        -------
-        A fit that cost mu is one Gaussian release of that mu, whatever it was made of.
-        """
-        if self.other:
-            release = ApproximateRelease(
-                mechanism="other",
-                statistic=self.name,
-                epsilon=self.epsilon or 0.0,
-                delta=self.delta or 0.0,
-                neighbors=neighbors,
-            )
-            return [release] * self.times
-        assert self.mu is not None
-        return [
-            Release(
-                statistic=self.name,
-                sensitivity=1.0,
-                mu=self.mu,
-                neighbors=neighbors,
-                count=self.times,
-            )
-        ]
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as what JSON has words for."""
-        fields = {"mu": self.mu, "epsilon": self.epsilon, "delta": self.delta}
-        return {"name": self.name, **fields, "times": self.times}
-
-
-def _of_model(path: Path) -> _Part:
-    from dpfit.cli.inputs import open_model
-
-    record = open_model(path).privacy_
-    return _Part(
-        str(path),
-        record.mu,
-        record.epsilon,
-        record.delta,
-        neighbors=record.neighbors,
-        unit=record.unit,
-        private=not record.insecure_seed,
-    )
-
-
-def _of_fit(text: str) -> _Part:
-    epsilon, delta, times = _numbers("--fit", text, _FIT, 2)
-    return _Part("fit", gdp_mu(epsilon, delta), epsilon, delta, _times("--fit", text, times))
-
-
-def _of_mu(text: str) -> _Part:
-    mu, times = _numbers("--mu", text, _MU, 1)
-    return _Part("release", mu, times=_times("--mu", text, times))
-
-
-def _of_other(text: str) -> _Part:
-    epsilon, delta, times = _numbers("--other", text, _OTHER, 1)
-    if math.isnan(delta):
-        delta = 0.0
-    return _Part("other", None, epsilon, delta, _times("--other", text, times), other=True)
-
-
-def _numbers(option: str, text: str, form: str, least: int) -> list[float]:
-    """Return numbers between commas; NaN for those that are left out."""
-    most = form.count(",") + 1
-    try:
-        found = [float(part) for part in text.split(",")]
-    except ValueError:
-        found = []
-    if not least <= len(found) <= most or any(math.isnan(number) for number in found):
-        raise wrong_use(f"{option} {text!r} must be {form}", "dpfit budget add --fit 1,1e-6,5")
-    return found + [math.nan] * (most - len(found))
-
-
-def _times(option: str, text: str, times: float) -> int:
-    if math.isnan(times):
-        return 1
-    if times != int(times) or not 1 <= times <= 1_000_000:
-        raise wrong_use(f"{option} {text!r} must end in a number of times, from 1 to a million")
-    return int(times)
-
-
-def _check_alike(parts: list[_Part]) -> None:
-    """Refuse to add up promises about different things."""
-    for what in ("neighbors", "unit"):
-        known = [part for part in parts if getattr(part, what) is not None]
-        for part in known[1:]:
-            first, other = getattr(known[0], what), getattr(part, what)
-            if first != other:
-                raise wrong_use(
-                    f"{known[0].name} and {part.name} promise different things and do not add up: "
-                    f"{first} and {other}"
-                )
-
-
-def _stated_delta(parts: list[_Part], delta: float) -> float:
+def _stated_delta(parts: list[Part], delta: float) -> float:
     """Return a delta of at least what the others need, with room for the Gaussian part beside."""
     taken = sum((part.delta or 0.0) * part.times for part in parts if part.other)
     if taken < delta:
@@ -313,31 +185,32 @@ def _stated_delta(parts: list[_Part], delta: float) -> float:
     return min(2.0 * taken if gaussian else math.nextafter(taken, 1.0), 0.5)
 
 
-def _in_words(epsilon: float, mu: float | None) -> str:
-    factor = math.exp(min(epsilon, 700.0))
+def _in_words(
+    epsilon: float,
+    mu: float | None,
+    neighbors: str | None = None,
+    protected: str | None = None,
+) -> str:
+    """Return what a budget promises, as far as it is known to whom."""
+    if protected is None or neighbors is None:
+        change = "one row more or less (or one unit with all its rows)"
+    else:
+        rows = "" if protected == "one row" else " with all its rows"
+        change = f"{protected}{rows} " + (
+            "replaced by any other" if neighbors == "replace" else "more or less"
+        )
+    factor = factor_up(epsilon)
     words = (
-        "One row more or less (or one unit with all its rows) changes the probability of every "
-        f"result by at most a factor of {_up(factor, 3)}, and a further delta."
-        if factor < 1e6
-        else "This is hardly a promise: one row more or less may change the probability of a "
-        "result by a factor of more than a million."
+        f"{change[0].upper()}{change[1:]} changes the probability of every result by at most a "
+        f"factor of {factor}, and a further delta."
+        if factor
+        else f"This is hardly a promise: {change} may change the probability of a result by a "
+        "factor of more than a million."
     )
     if mu is not None:
-        normal = NormalDist()
-        power = normal.cdf(mu - normal.inv_cdf(1.0 - _FALSE_ALARMS))
-        percent = min(math.ceil(power * 1000.0 + 1e-6) / 10.0, 100.0)
+        seen = "was replaced" if neighbors == "replace" else "is there"
         words += (
             f" Someone who knows all the rest, and accepts a false alarm in 5 % of cases, would "
-            f"notice that it is there in at most {percent:g} % of cases."
+            f"notice that it {seen} in at most {noticed(mu):g} % of cases."
         )
     return words
-
-
-def _up(value: float, digits: int = 6) -> str:
-    return rounded_up(value, digits)
-
-
-def _down(value: float) -> str:
-    """Return a number with few digits, rounded down: so much may be spent."""
-    rounded = Context(prec=6, rounding=ROUND_FLOOR).create_decimal(Decimal(repr(value)))
-    return f"{float(rounded):g}"

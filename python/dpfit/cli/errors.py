@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import re
 
+from dpfit._printable import printable
 from dpfit.exceptions import DpfitError, ModelFileError, NotFiniteError, ParameterError, SourceError
 
-__all__ = ["CommandError", "PipeClosed", "explain", "failure", "needs_extra", "wrong_use"]
+__all__ = [
+    "CommandError",
+    "PipeClosed",
+    "explain",
+    "explained",
+    "failure",
+    "needs_extra",
+    "wrong_use",
+]
 
 # What is said in Python's words, and how the command line would put it.
 _HINTS = (
@@ -18,6 +27,15 @@ _HINTS = (
     ("is not UTF-8", "iconv -f LATIN1 -t UTF-8 OLD.csv > NEW.csv"),
     ("are not UTF-8", "iconv -f LATIN1 -t UTF-8 OLD.csv > NEW.csv"),
     ("a temporary file", "TMPDIR says where temporary files go"),
+)
+# Advice that is written for Python, and what the command line has for it.
+_ADVICE = (
+    (
+        r"list (its|their) levels, schema=Schema\(.*\), or leave (it|them) out",
+        r"write \1 levels into a schema (dpfit schema infer), or leave \2 out (--without)",
+    ),
+    (r"\bdelimiter=('[^']*')", r"--delimiter \1"),
+    (r' fit\(frame, "cost"\) takes a column of the table\.', " --target names it."),
 )
 
 
@@ -93,10 +111,17 @@ def explain(error: Exception) -> tuple[str, int]:
     return _line(f"this should not happen ({kind})", "DPFIT_TRACEBACK=1 shows where"), 1
 
 
+def explained(message: str) -> str:
+    """Return a message with the command line's advice instead of Python's."""
+    for pattern, replacement in _ADVICE:
+        message = re.sub(pattern, replacement, message)
+    return message
+
+
 def _hint(message: str) -> str:
     return next((hint for words, hint in _HINTS if words in message), "")
 
 
 def _line(message: str, hint: str) -> str:
-    text = re.sub(r"\s+", " ", message).strip().rstrip(".")
+    text = printable(re.sub(r"\s+", " ", explained(message))).strip().rstrip(".")
     return f"{text} (hint: {hint})" if hint else text

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import os
 import shlex
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -172,7 +175,8 @@ def fit(
     """Fit a model on DATA, write it to a file, and print it.
 
     Every fit spends its budget anew: what is released from the same data adds up (see
-    `dpfit budget add`). Nothing is spent by a fit that ends with an error.
+    `dpfit budget add`). Nothing is spent by a fit that ends with an error, unless it says that the
+    model is there.
     """
     from dpfit._parameters import budget
 
@@ -184,39 +188,68 @@ def fit(
         raise wrong_use("-o - and --json would both go to standard output", "choose one of them")
     budget(epsilon, delta, mu)  # refused before anything is read
     replaced = _is_model(output)
-    # Opened first: a fit whose model cannot be kept would be for nothing.
-    with written(str(output), data, schema) as file:
-        scan, _ = inputs.open_table(data, format, delimiter, memory_limit)
-        infer = f"dpfit schema infer {shlex.quote(str(data))} -o s.json"
-        if delimiter != ",":
-            infer += f" --delimiter {shlex.quote(delimiter)}"
-        scan, known = _prepared(scan, infer, schema, target, unit, without or [])
-        # Takes a second, which a wrong name need not wait for.
-        from dpfit import PrivateAdditiveRegression, PrivateLinearRegression
+    with _what_is_spent(str(output)) as is_out:
+        # Opened first: a fit whose model cannot be kept would be for nothing.
+        with written(str(output), data, schema) as file:
+            scan, _ = inputs.open_table(data, format, delimiter, memory_limit)
+            infer = f"dpfit schema infer {shlex.quote(str(data))} -o s.json"
+            if delimiter != ",":
+                infer += f" --delimiter {shlex.quote(delimiter)}"
+            scan, known = _prepared(scan, infer, schema, target, unit, without or [])
+            # Takes a second, which a wrong name need not wait for.
+            from dpfit import PrivateAdditiveRegression, PrivateLinearRegression
 
-        model = (PrivateAdditiveRegression if additive else PrivateLinearRegression)(
-            epsilon=epsilon,
-            delta=delta,
-            mu=mu,
-            schema=known,
-            neighbors=neighbors.value,
-            max_rows=max_rows,
-            missing=missing.value,
-            n_jobs=jobs,
-            verbose=is_terminal() and not quiet,
-        )
-        model.fit(scan, target, unit=unit)
-        file.write(_as_file(model))
-    if str(output) == STANDARD or quiet:
-        return
-    if json:
-        from dpfit.cli.show import as_plain
-
-        say_json({"model": str(output), **as_plain(model)})
-        return
-    _tell(model, str(output))
-    if replaced:
+            model = (PrivateAdditiveRegression if additive else PrivateLinearRegression)(
+                epsilon=epsilon,
+                delta=delta,
+                mu=mu,
+                schema=known,
+                neighbors=neighbors.value,
+                max_rows=max_rows,
+                missing=missing.value,
+                n_jobs=jobs,
+                verbose=is_terminal() and not quiet,
+            )
+            model.fit(scan, target, unit=unit)
+            if not hasattr(file, "name") or not os.path.isfile(file.name):
+                # What goes to a pipe or a device is read while it is written.
+                is_out()
+            file.write(_as_file(model))
+        is_out()
+        if str(output) != STANDARD and not quiet:
+            _print(model, str(output), json=json)
+    if replaced and not (quiet or json):
         note(f"{output} was replaced; what its fit has spent stays spent.")
+
+
+@contextlib.contextmanager
+def _what_is_spent(output: str) -> Iterator[Callable[[], None]]:
+    """Say that a budget is spent if something goes wrong when a model is out already.
+
+    Yields
+    ------
+    callable
+        To be called when the model can be read by others.
+
+    Privacy
+    -------
+    A model that was released has cost its budget, whether or not the command came to its end.
+    """
+    out = False
+
+    def is_out() -> None:
+        nonlocal out
+        out = True
+
+    try:
+        yield is_out
+        sys.stdout.flush()
+    except BaseException:
+        if out:
+            where = "standard output, at least in part" if output == STANDARD else output
+            with contextlib.suppress(OSError):
+                note(f"dpfit: the model is in {where}, and its budget is spent")
+        raise
 
 
 def _prepared(
@@ -237,7 +270,7 @@ def _prepared(
         if name is not None:
             inputs.check_column(name, declared, what)
     if declared[target] is None:
-        raise wrong_use(f"column {target!r} holds text: a target holds numbers")
+        raise wrong_use(f"column {target!r} holds text: a target holds numbers", inputs.POINTS)
     for name in left_out:
         inputs.check_column(name, declared, "--without")
         if name in (target, unit):
@@ -285,7 +318,12 @@ def _as_file(model: PrivateModel) -> bytes:
     return to_json(model).encode()
 
 
-def _tell(model: Any, output: str) -> None:
+def _print(model: Any, output: str, *, json: bool) -> None:
+    if json:
+        from dpfit.cli.show import as_plain
+
+        say_json({"model": output, **as_plain(model)})
+        return
     say(str(model.summary()))
     say()
     say(paragraph(model.privacy_.statement()))

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from dpfit.cli.errors import CommandError, failure, wrong_use
+from dpfit.cli.errors import CommandError, explained, failure, wrong_use
 from dpfit.cli.files import STANDARD
 from dpfit.cli.options import Format
+from dpfit.cli.text import note
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +22,19 @@ if TYPE_CHECKING:
     from dpfit._private import PrivateModel
     from dpfit.sources.scan import Reader, ReadKind, Scan
 
-__all__ = ["check_column", "delimiter_of", "format_of", "open_model", "open_table", "without"]
+__all__ = [
+    "POINTS",
+    "check_column",
+    "delimiter_of",
+    "format_of",
+    "open_model",
+    "open_table",
+    "tell_of_delimiter",
+    "without",
+]
+
+# What to say of text where numbers should be.
+POINTS = "one word makes a column of CSV text; so do decimal commas: numbers are written 3.5"
 
 _ENDINGS = {
     ".csv": Format.CSV,
@@ -152,6 +165,16 @@ def check_column(name: str, names: Iterable[str], what: str) -> None:
     raise wrong_use(f"the table has no column {name!r} ({what})", hint)
 
 
+def tell_of_delimiter(names: Iterable[str]) -> None:
+    """Say that a table of one column may be one of many, if its name looks like it."""
+    from dpfit.sources.delimiters import delimiter_hint
+
+    known = list(names)
+    hint = delimiter_hint(known[0]) if len(known) == 1 else ""
+    if hint:
+        note(f"The table has one column in all{explained(hint)}.")
+
+
 def open_model(path: Path) -> PrivateModel:
     """Return the model in a file."""
     from dpfit.exceptions import ModelFileError
@@ -163,7 +186,7 @@ def open_model(path: Path) -> PrivateModel:
             return from_json(sys.stdin.read())
         return load(name)
     except ModelFileError as error:
-        problem: CommandError = failure(f"{name!r}: {error}", "dpfit fit writes model files")
+        problem: CommandError = failure(str(error), "dpfit fit writes model files")
     except FileNotFoundError:
         problem = failure(f"there is no file {name!r}", "dpfit fit writes model files")
     except IsADirectoryError:

@@ -94,6 +94,8 @@ def predict(
     with written(str(output), data, model) as file, progress("Reading") as tell:
         scan, read_format = inputs.open_table(data, format, delimiter)
         fitted = inputs.open_model(model)
+        if fitted.privacy_.insecure_seed:
+            note(f"NOT PRIVATE: the noise of {model} came from a fixed seed.")
         if missing is not None:
             fitted.missing = "error" if missing is Missing.ERROR else "drop"
         format = _output_format(str(output), output_format) or read_format

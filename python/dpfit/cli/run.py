@@ -98,12 +98,12 @@ def run(arguments: list[str]) -> int:
         code = _run(arguments)
         sys.stdout.flush()
     except (PipeClosed, BrokenPipeError):
-        # Python flushes what is left at its end, and would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return _PIPE_CLOSED
     except KeyboardInterrupt:
         code = _INTERRUPTED
     except Exception as error:
+        _forget_output()
         if os.environ.get("DPFIT_TRACEBACK"):
             traceback.print_exc()
         line, code = explain(error)
@@ -112,6 +112,14 @@ def run(arguments: list[str]) -> int:
     if code == _INTERRUPTED:
         print("dpfit: interrupted", file=sys.stderr)
     return code
+
+
+def _forget_output() -> None:
+    """Let go of what cannot be printed: Python would try again at its end, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: list[str]) -> int:

@@ -67,8 +67,9 @@ def infer(
     if target is not None:
         inputs.check_column(target, kinds, "--target")
         if kinds.pop(target) is None:
-            raise wrong_use(f"column {target!r} holds text: a target holds numbers")
+            raise wrong_use(f"column {target!r} holds text: a target holds numbers", inputs.POINTS)
     plain = _plain(kinds)
+    inputs.tell_of_delimiter(kinds)
     if os.path.isfile(output) and not force:
         raise wrong_use(f"{str(output)!r} is there already", "--force writes over it")
     if str(output) != STANDARD or not json:

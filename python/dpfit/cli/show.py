@@ -83,6 +83,7 @@ def as_plain(model: Any) -> dict[str, Any]:
         "mu": record.mu,
         "neighbors": record.neighbors,
         "unit": record.unit,
+        "unit_column": record.unit_column,
         "private": not record.insecure_seed,
         "rows_as_released": model.n_rows_,
         "residual_std": None if variance is None else math.sqrt(variance),

@@ -11,9 +11,12 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from dpfit._printable import is_printable, printable
+
 __all__ = ["epilog", "is_terminal", "note", "paragraph", "progress", "say", "say_json", "unwrapped"]
 
 _WIDEST = 100
+_LAYOUT = "\n\t"
 
 
 def epilog(examples: Sequence[str]) -> str:
@@ -30,18 +33,20 @@ def unwrapped(function: Callable[..., Any]) -> str:
 
 
 def say(text: str = "") -> None:
-    """Print a text."""
-    print(text)
+    """Print a text. Names in it may be of a file of others: a terminal must not obey them."""
+    print(printable(text, keep=_LAYOUT))
 
 
 def say_json(value: Any) -> None:
     """Print what a program can read."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    # In JSON, too, what a terminal might obey has another spelling.
+    print(text if is_printable(text.replace("\n", "")) else json.dumps(value, indent=2))
 
 
 def note(text: str) -> None:
     """Print a text beside the output, on standard error."""
-    print(text, file=sys.stderr)
+    print(printable(text, keep=_LAYOUT), file=sys.stderr)
 
 
 def paragraph(text: str, indent: str = "") -> str:

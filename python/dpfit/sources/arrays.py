@@ -22,7 +22,8 @@ class ArraySource(LocalSource):
     Parameters
     ----------
     x : array of shape (n, d)
-        Numbers; or objects, each column of one type.
+        Numbers, or booleans if that is the type the caller gave; or objects, each column of one
+        type.
     y : array of shape (n,), optional
         The target.
     unit : array-like of shape (n,), optional

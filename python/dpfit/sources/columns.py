@@ -54,7 +54,7 @@ def text_problem(*names: str) -> str:
 
 
 def _target_problem(name: str) -> str:
-    return f"the target {name!r} holds text, and must be numbers or dates"
+    return f"the target {name!r} holds text, and must be numbers (3.5, not 3,5) or dates"
 
 
 def type_name(kind: pa.DataType) -> str:

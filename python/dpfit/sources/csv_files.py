@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpfit.exceptions import SourceError
 from dpfit.schema import Categorical, Level
 from dpfit.sources.attempts import attempt, each
+from dpfit.sources.delimiters import delimiter_hint, header_of
 from dpfit.sources.opened import File, label, readable
 from dpfit.sources.scan import ReadKind, same_columns
 
@@ -34,6 +35,11 @@ _CSV_MISSING = (
     "null",
     "None",
     "n/a",
+)
+# Whole numbers in any way of writing, and the one that is used; and numbers that are not whole.
+_WHOLE = ((r"^\+?0*([0-9]+)$", r"\1"), (r"^-0*([1-9][0-9]*)$", r"-\1"), (r"^-0+$", "0"))
+_NOT_WHOLE = (
+    r"^[+-]?(([0-9]+\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[0-9]+[eE][+-][0-9]+|0[xX][0-9a-fA-F]+)$"
 )
 
 
@@ -68,12 +74,10 @@ class CsvFiles:
 
     def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
         """Read these columns of all files."""
-        schemas = [self._schema(path) for path in self._paths]
+        whose = [name for name, kind in zip(names, kinds, strict=True) if kind == "unit"]
+        schemas = [_as_text(self._schema(path), whose) for path in self._paths]
         for path, schema in zip(self._paths, schemas, strict=True):
             same_columns(schemas[0], schema, None, label(path))
-        for name, kind in zip(names, kinds, strict=True):
-            if kind == "unit":
-                _check_units([schema.field(name).type for schema in schemas], name)
         # Arrow has one list of such words for all columns; what is copied stays as it is written.
         listed = "text" in kinds or any(
             word in _levels(kind) for kind in kinds for word in _CSV_MISSING
@@ -82,8 +86,9 @@ class CsvFiles:
             types = [_csv_type(schema.field(n), kind) for n, kind in zip(names, kinds, strict=True)]
             fields = list(zip(names, types, strict=True))
             with self._open(path, fields, schema.names, texts_are_missing=not listed) as reader:
-                for batch in each(iter(reader), _wrong_value(path, schema.names)):
-                    yield _without_missing(batch, kinds) if listed else batch
+                for batch in each(iter(reader), self._wrong_value(path, schema.names)):
+                    known = _without_missing(batch, kinds) if listed else batch
+                    yield _with_units(known, whose)
 
     def _open(
         self,
@@ -108,36 +113,37 @@ class CsvFiles:
                 parse_options=csv.ParseOptions(delimiter=self._delimiter),
                 convert_options=convert,
             ),
-            _wrong_value(path, columns),
+            self._wrong_value(path, columns),
         )
 
+    def _wrong_value(self, path: File, names: Sequence[str]) -> Callable[[str], str]:
+        """Return what makes a message out of one of Arrow's, which shows values."""
+        return lambda text: _problem(text, path, names, self._delimiter)
 
-def _wrong_value(path: File, names: Sequence[str]) -> Callable[[str], str]:
-    """Return what makes a message out of one of Arrow's, of which it takes the column alone."""
 
-    def message(text: str) -> str:
-        if found := re.match(r"In CSV column #(\d+): CSV conversion error", text):
-            place = int(found[1])
-            name = f" {names[place]!r}" if place < len(names) else ""
-            if "invalid UTF8" in text:
-                return f"{label(path)}: column{name} is not UTF-8; {_SAVE}"
-            return (
-                f"{label(path)}: a value of column{name} is not of the type of the first ones, "
-                "such as a word among numbers; correct it, or list levels: Categorical([...])"
-            )
-        if "Expected" in text and "columns, got" in text:
-            return f"{label(path)}: a row has more or fewer values than the header"
-        return f"{label(path)} cannot be read as CSV with a header"
-
-    return message
+def _problem(text: str, path: File, names: Sequence[str], delimiter: str) -> str:
+    """Return a message out of one of Arrow's, of which it takes the column alone."""
+    if found := re.match(r"In CSV column #(\d+): CSV conversion error", text):
+        place = int(found[1])
+        name = f" {names[place]!r}" if place < len(names) else ""
+        if "invalid UTF8" in text:
+            return f"{label(path)}: column{name} is not UTF-8; {_SAVE}"
+        return (
+            f"{label(path)}: a value of column{name} is not of the type of the first ones, such as "
+            "a word among numbers; correct it, or list levels in the schema"
+        )
+    if "Expected" in text and "columns, got" in text:
+        hint = delimiter_hint(header_of(path), delimiter)
+        return f"{label(path)}: a row has more or fewer values than the header{hint}"
+    if "Empty CSV" in text:
+        return f"{label(path)} is empty: CSV with a header is expected"
+    return f"{label(path)} cannot be read as CSV with a header"
 
 
 def _csv_type(field: pa.Field, kind: ReadKind) -> pa.DataType:
     import pyarrow as pa
 
-    if kind == "unit":
-        return field.type if pa.types.is_integer(field.type) else pa.large_string()
-    if kind == "text" or (isinstance(kind, Categorical) and kind.is_text):
+    if kind in ("unit", "text") or (isinstance(kind, Categorical) and kind.is_text):
         return pa.large_string()
     if pa.types.is_integer(field.type) or pa.types.is_null(field.type):
         # A column of zeros, or of nothing, may go on with any number.
@@ -145,20 +151,45 @@ def _csv_type(field: pa.Field, kind: ReadKind) -> pa.DataType:
     return field.type
 
 
-def _check_units(types: Sequence[pa.DataType], name: str) -> None:
-    """Check that all files write a unit in the same way.
+def _as_text(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    """Return a schema in which these columns are text, whatever the first rows look like."""
+    import pyarrow as pa
+
+    for name in names:
+        schema = schema.set(schema.get_field_index(name), pa.field(name, pa.string()))
+    return schema
+
+
+def _with_units(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+    """Return a batch in which equal units are equal texts."""
+    for name in names:
+        place = batch.schema.get_field_index(name)
+        batch = batch.set_column(place, name, _units(batch.column(place), name))
+    return batch
+
+
+def _units(written: pa.Array, name: str) -> pa.Array:
+    """Return whose row it is as text; missing where nothing is written.
 
     Privacy
     -------
-    As texts, 7 and 7.0 would be two units, each of which may have as many rows as one.
+    Every value is read by itself. Were the column numbers or text by a look at all of it, one row
+    more could make two units of 7 and 007, each of which may have as many rows as one. A number
+    with a fraction, an exponent or in base 16 is refused for the same reason: 7 and 7.0 would be
+    two units.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    whole = [pa.types.is_integer(kind) for kind in types]
-    if any(pa.types.is_floating(kind) for kind in types) or any(whole) != all(whole):
+    found = pc.utf8_trim_whitespace(written)
+    if pc.any(pc.match_substring_regex(found, _NOT_WHOLE)).as_py():
         raise SourceError(
-            f"column {name!r} must be whole numbers, or text, in all files to tell whose row it is"
+            f"column {name!r} must be whole numbers, or text, in all rows to tell whose row it is"
         )
+    for pattern, replacement in _WHOLE:
+        found = pc.replace_substring_regex(found, pattern, replacement)
+    is_missing = pc.is_in(found, value_set=pa.array(_CSV_MISSING, found.type))
+    return pc.if_else(is_missing, pa.scalar(None, found.type), found)
 
 
 def _levels(kind: ReadKind) -> tuple[Level, ...]:

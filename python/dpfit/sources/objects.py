@@ -85,7 +85,8 @@ def from_objects(values: Sequence[Any] | Array, name: str) -> Array | pa.Array:
 def _is_missing(value: Any) -> bool:
     if value is None:
         return True
-    if isinstance(value, float | np.floating):
+    # Of the very type: a subclass may do anything when it is asked.
+    if type(value) is float or isinstance(value, np.floating):
         return bool(np.isnan(value))
     # Of pandas, without importing it.
     return type(value).__name__ in ("NaTType", "NAType")

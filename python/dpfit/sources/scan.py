@@ -11,6 +11,7 @@ import numpy as np
 from dpfit.exceptions import ParameterError, SourceError
 from dpfit.schema import Binary, Kind, Numeric
 from dpfit.sources.columns import encode_arrow, type_name
+from dpfit.sources.delimiters import delimiter_hint
 from dpfit.sources.frames import taken
 from dpfit.sources.source import LocalSource, Read
 from dpfit.sources.spool import Spool
@@ -96,6 +97,10 @@ class ScanSource(LocalSource):
         if len(set(schema.names)) < len(schema.names):
             raise SourceError("two columns of the table have the same name")
         for name, what in ((target, "target"), (unit, "unit")):
+            if len(schema.names) == 1 and name is not None and name not in schema.names:
+                # A table of one column may be one of many, in one.
+                hint = delimiter_hint(schema.names[0])
+                raise ParameterError(f"the table has no column {name!r} to be the {what}{hint}")
             taken(name, schema.names, what)
         if target is not None and target == unit:
             raise ParameterError("the target cannot be the unit")
