@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpfit.exceptions import SourceError
-from dpfit.schema import Categorical, Level
+from dpfit.schema import Categorical, Date, Level
 from dpfit.sources.attempts import attempt, each
 from dpfit.sources.opened import File, label, readable
 from dpfit.sources.scan import ReadKind, same_columns
@@ -139,6 +139,8 @@ def _csv_type(field: pa.Field, kind: ReadKind) -> pa.DataType:
         return field.type if pa.types.is_integer(field.type) else pa.large_string()
     if kind == "text" or (isinstance(kind, Categorical) and kind.is_text):
         return pa.large_string()
+    if isinstance(kind, Date) and pa.types.is_null(field.type):
+        return pa.timestamp("us")
     if pa.types.is_integer(field.type) or pa.types.is_null(field.type):
         # A column of zeros, or of nothing, may go on with any number.
         return pa.float64()

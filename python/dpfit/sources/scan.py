@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from dpfit.exceptions import ParameterError, SourceError
-from dpfit.schema import Binary, Kind, Numeric
+from dpfit.schema import Binary, Date, Kind, Numeric
 from dpfit.sources.columns import encode_arrow, type_name
 from dpfit.sources.frames import taken
 from dpfit.sources.source import LocalSource, Read
@@ -178,6 +178,8 @@ def arrow_kind(kind: pa.DataType) -> Kind | None:
         kind = kind.value_type
     if pa.types.is_boolean(kind):
         return Binary()
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return Date()
     return None if _sort(kind) == "text" else Numeric()
 
 
