@@ -290,5 +290,8 @@ def _tell(model: Any, output: str) -> None:
     say()
     say(paragraph(model.privacy_.statement()))
     say()
-    name = shlex.quote(output)
-    say(f"The model is in {output}. Next: dpfit predict {name} NEW_DATA -o predictions.csv")
+    from dpfit.cli.show import says
+
+    # To predict from a model that says nothing is not what to do next.
+    next = f" Next: dpfit predict {shlex.quote(output)} NEW_DATA -o predictions.csv"
+    say(f"The model is in {output}.{'' if says(model) == 'nothing' else next}")

@@ -16,6 +16,7 @@ from dpfit.cli import inputs
 from dpfit.cli.errors import failure, wrong_use
 from dpfit.cli.files import STANDARD, written
 from dpfit.cli.options import Data, Delimiter, Format, FormatOption, Json, Model, Output
+from dpfit.cli.show import says
 from dpfit.cli.text import epilog, note, progress, say, say_json, unwrapped
 from dpfit.cli.writer import TableWriter
 
@@ -34,6 +35,13 @@ EXAMPLES = (
     "dpfit predict model.json new.csv --keep -o predictions.csv",
     "cat new.csv | dpfit predict model.json - -o - | head",
 )
+
+
+# What is to be said of models that say little.
+_LITTLE = {
+    "mean": ["The model is a mean: its prediction is the same for every row."],
+    "nothing": ["The model is noise: its predictions say nothing."],
+}
 
 
 class Missing(enum.StrEnum):
@@ -105,13 +113,15 @@ def predict(
             for batch in _predicted(fitted, scan, name, keep, seen):
                 writer.write(batch)
                 tell(f"{seen.rows:,} rows")
+    saying = says(fitted)
     if json:
         found = {"predictions": str(output), "format": format.value, "column": name}
+        found["says"] = saying
         say_json({**found, "rows": seen.rows, "empty": seen.empty, "unlisted": seen.unlisted})
         return
     if str(output) != STANDARD:
         say(f"Predictions are in {output}, in the order of the rows of {data}.")
-    for line in seen.remarks():
+    for line in [*_LITTLE.get(saying, []), *seen.remarks()]:
         note(line)
 
 
