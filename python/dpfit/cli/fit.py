@@ -243,7 +243,7 @@ def _prepared(
         if name in (target, unit):
             raise wrong_use(f"column {name!r} is needed and cannot be left out")
     aside = [*left_out, *([unit] if unit is not None else [])]
-    schema = Schema() if schema_file is None else read_schema(schema_file, aside)
+    schema = Schema() if schema_file is None else read_schema(schema_file, declared, aside)
     known = dict(schema)
     bounds = known.pop(target, None)
     if isinstance(bounds, Numeric) and schema.target == Numeric():
@@ -251,9 +251,6 @@ def _prepared(
         schema.target = bounds
     for name in aside:
         known.pop(name, None)
-    for key in known:
-        if isinstance(key, str):
-            inputs.check_column(key, declared, "in the schema")
     features = [name for name in declared if name not in (target, unit, *left_out)]
     texts = [n for n in features if declared[n] is None and n not in known]
     if texts and not any(isinstance(key, int) for key in known):

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from dpfit._private import PrivateModel
     from dpfit.sources.scan import Reader, ReadKind, Scan
 
-__all__ = ["check_column", "delimiter_of", "format_of", "open_model", "open_table", "without"]
+__all__ = [
+    "check_column",
+    "check_columns",
+    "delimiter_of",
+    "format_of",
+    "open_model",
+    "open_table",
+    "without",
+]
 
 _ENDINGS = {
     ".csv": Format.CSV,
@@ -135,7 +143,21 @@ def without(scan: Scan, names: Sequence[str]) -> Scan:
 
 
 def check_column(name: str, names: Iterable[str], what: str) -> None:
-    """Refuse a column that is not in the table.
+    """Refuse a column that is not in the table."""
+    check_columns([name], names, what)
+
+
+def check_columns(wanted: Iterable[str], names: Iterable[str], what: str) -> None:
+    """Refuse columns that are not in the table.
+
+    Parameters
+    ----------
+    wanted : iterable of str
+        Columns that should be there.
+    names : iterable of str
+        Columns that are.
+    what : str
+        Who wants them, for the message.
 
     Privacy
     -------
@@ -143,13 +165,15 @@ def check_column(name: str, names: Iterable[str], what: str) -> None:
     be a row.
     """
     known = list(names)
-    if name in known:
+    missing = [name for name in wanted if name not in known]
+    if not missing:
         return
-    similar = difflib.get_close_matches(name, known, 1)
+    similar = difflib.get_close_matches(missing[0], known, 1) if len(missing) == 1 else []
     hint = f"did you mean {similar[0]!r}?" if similar else "dpfit schema infer DATA lists columns"
     if len(known) == 1:
         hint = "it has one column in all: --delimiter says what is between the values of CSV"
-    raise wrong_use(f"the table has no column {name!r} ({what})", hint)
+    columns = f"column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
+    raise wrong_use(f"the table has no {columns} ({what})", hint)
 
 
 def open_model(path: Path) -> PrivateModel:

@@ -55,6 +55,10 @@ class CsvFiles:
         types = [pa.float64() if pa.types.is_boolean(kind) else kind for kind in found.types]
         return pa.schema(list(zip(found.names, types, strict=True)))
 
+    def guessed(self) -> pa.Schema:
+        """Return what :meth:`schema` does, with true and false as such, for a person to check."""
+        return self._schema(self._paths[0])
+
     def _schema(self, path: File) -> pa.Schema:
         import pyarrow as pa
 
