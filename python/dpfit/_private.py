@@ -211,8 +211,8 @@ class PrivateModel(PrivateRegressor):
         Parameters
         ----------
         X : table
-            Rows, of any kind that `fit` takes, with the same columns; the target's column may be
-            there and is not looked at.
+            Rows, of any kind that `fit` takes, with the same columns in the same order. Others
+            may be there, if columns have names, and are not looked at.
 
         Returns
         -------

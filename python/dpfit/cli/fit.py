@@ -287,8 +287,8 @@ def _tell(model: Any, output: str) -> None:
     say()
     say(paragraph(model.privacy_.statement()))
     say()
-    from dpfit.cli.show import says
+    from dpfit.cli.show import status
 
     # To predict from a model that says nothing is not what to do next.
     next = f" Next: dpfit predict {shlex.quote(output)} NEW_DATA -o predictions.csv"
-    say(f"The model is in {output}.{'' if says(model) == 'nothing' else next}")
+    say(f"The model is in {output}.{'' if status(model) == 'nothing' else next}")

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,10 +16,8 @@ from dpfit.cli.files import STANDARD
 from dpfit.cli.options import Format
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from dpfit._private import PrivateModel
-    from dpfit.sources.scan import Reader, ReadKind, Scan
+    from dpfit.sources.scan import Scan
 
 __all__ = [
     "check_column",
@@ -120,26 +118,11 @@ def _kept(stream: IO[bytes]) -> IO[bytes]:
     return found
 
 
-class _Without:
-    """A reader that leaves columns out."""
-
-    def __init__(self, reader: Reader, names: Sequence[str]) -> None:
-        self._reader, self._names = reader, set(names)
-
-    def schema(self) -> pa.Schema:
-        import pyarrow as pa
-
-        return pa.schema(field for field in self._reader.schema() if field.name not in self._names)
-
-    def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
-        return self._reader.read(names, kinds)
-
-
 def without(scan: Scan, names: Sequence[str]) -> Scan:
     """Return a table without some of its columns."""
     from dpfit.sources.scan import Scan
 
-    return Scan(_Without(scan.reader, names), scan.target, scan.memory_limit)
+    return Scan(scan.reader, scan.target, scan.memory_limit, names)
 
 
 def check_column(name: str, names: Iterable[str], what: str) -> None:

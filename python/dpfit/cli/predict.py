@@ -17,7 +17,7 @@ from dpfit.cli.copies import with_copies
 from dpfit.cli.errors import failure, wrong_use
 from dpfit.cli.files import STANDARD, written
 from dpfit.cli.options import Data, Delimiter, Format, FormatOption, Json, Model, Output
-from dpfit.cli.show import says
+from dpfit.cli.show import status
 from dpfit.cli.text import epilog, note, progress, say, say_json, unwrapped
 from dpfit.cli.writer import TableWriter
 
@@ -116,15 +116,15 @@ def predict(
             for batch in _predicted(fitted, scan, name, format if keep else None, seen):
                 writer.write(batch)
                 tell(f"{seen.rows:,} rows")
-    saying = says(fitted)
+    worth = status(fitted)
     if json:
         found = {"predictions": str(output), "format": format.value, "column": name}
-        found["says"] = saying
+        found["status"] = worth
         say_json({**found, "rows": seen.rows, "empty": seen.empty, "unlisted": seen.unlisted})
         return
     if str(output) != STANDARD:
         say(f"Predictions are in {output}, in the order of the rows of {data}.")
-    for line in [*_LITTLE.get(saying, []), *seen.remarks()]:
+    for line in [*_LITTLE.get(worth, []), *seen.remarks()]:
         note(line)
 
 

@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ from dpfit.cli.inputs import open_model
 from dpfit.cli.options import Json, Model
 from dpfit.cli.text import epilog, note, paragraph, say, say_json, unwrapped
 
-__all__ = ["add", "as_plain", "says"]
+__all__ = ["add", "as_plain", "status"]
 
 # How often the intervals hold, as in the text.
 _LEVEL = 0.95
@@ -96,7 +96,7 @@ def as_plain(model: Any) -> dict[str, Any]:
     record, variance, summary = model.privacy_, model.residual_variance_, model.summary()
     found: dict[str, Any] = {
         "class": type(model).__name__,
-        "says": says(model),
+        "status": status(model),
         "epsilon": record.epsilon,
         "delta": record.delta,
         "mu": record.mu,
@@ -116,24 +116,30 @@ def as_plain(model: Any) -> dict[str, Any]:
     return found
 
 
-def says(model: Any) -> Literal["effects", "mean", "nothing"]:
-    """Return what a model is about: its features, the mean of the target, or nothing at all."""
+def status(model: Any) -> str:
+    """Return what a model is worth: "full", "mean" or "nothing", which is noise alone."""
+    if hasattr(model, "status_"):
+        return str(model.status_)
     if not math.isfinite(model.target_range_[0]):
         return "nothing"
-    return "mean" if model.residual_variance_ is None else "effects"
+    return "mean" if model.residual_variance_ is None else "full"
 
 
 def _coefficients(model: Any) -> dict[str, Any]:
     """Return slopes and the intercept, with how far they may be off."""
-    noise, sampling = model.coef_noise_.diagonal(), model.coef_sampling_.diagonal()
-    errors = [
+    parts = {"noise": model.coef_noise_, "sampling": model.coef_sampling_}
+    deviations = {
+        "std_error": model._standard_errors(sampling=True),
+        **{name: part.diagonal().clip(min=0.0) ** 0.5 for name, part in parts.items()},
+    }
+    if hasattr(model, "coef_bias_"):
+        deviations["bias"] = model.coef_bias_
+    errors: list[dict[str, Any]] = [
         {
-            "std_error": _root(one + other),
-            "noise": _root(one),
-            "sampling": _root(other),
+            **{name: _number(part[place]) for name, part in deviations.items()},
             "interval": _finite(ends),
         }
-        for one, other, ends in zip(noise, sampling, model.coef_interval(_LEVEL), strict=True)
+        for place, ends in enumerate(model.coef_interval(_LEVEL))
     ]
     found = []
     for name, coef, error, ends in zip(
@@ -165,8 +171,8 @@ def _curves(model: Any) -> dict[str, Any]:
     return {"curves": found}
 
 
-def _root(variance: float) -> float | None:
-    return math.sqrt(max(variance, 0.0)) if math.isfinite(variance) else None
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def _finite(ends: Iterable[float]) -> list[float] | None:
