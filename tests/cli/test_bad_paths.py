@@ -107,6 +107,7 @@ CASES = {
     "a schema that is there": ("schema infer data.csv -o s.json", 2, ["already", "--force"]),
     # Everything else.
     "a wrong command": ("fitt data.csv", 2, ["fitt"]),
+    "a picture elsewhere": ("plot model.json", 2, ["show MODEL --plot"]),
     "a wrong option": ("show model.json --nonsense", 2, ["--nonsense"]),
 }
 
@@ -167,6 +168,14 @@ def test_help_is_shown_where_nothing_is_said(folder, quick):
     assert done.returncode == 2
     assert b"Usage: dpfit" in done.stdout
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("command", ["", "fit", "schema infer", "budget add"])
+def test_flags_have_no_type_in_the_help(folder, quick, command):
+    shown = dpfit(folder, f"{command} -h", program=quick).stdout.decode()
+    assert "--help" in shown
+    assert "<bool>" not in shown
+    assert dpfit(folder, f"{command} --help", program=quick).stdout.decode() == shown
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich"])

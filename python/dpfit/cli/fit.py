@@ -14,7 +14,7 @@ from dpfit.cli import inputs
 from dpfit.cli.errors import CommandError, wrong_use
 from dpfit.cli.files import STANDARD, written
 from dpfit.cli.options import Data, Delimiter, FormatOption, Json, Output
-from dpfit.cli.text import epilog, is_terminal, note, paragraph, say, say_json, unwrapped
+from dpfit.cli.text import epilog, is_terminal, note, paragraph, program, say, say_json, unwrapped
 
 if TYPE_CHECKING:
     from dpfit._private import PrivateModel
@@ -290,5 +290,5 @@ def _tell(model: Any, output: str) -> None:
     from dpfit.cli.show import status
 
     # To predict from a model that says nothing is not what to do next.
-    next = f" Next: dpfit predict {shlex.quote(output)} NEW_DATA -o predictions.csv"
+    next = f" Next: {program()} predict {shlex.quote(output)} NEW_DATA -o predictions.csv"
     say(f"The model is in {output}.{'' if status(model) == 'nothing' else next}")
