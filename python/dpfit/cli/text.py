@@ -68,7 +68,9 @@ def program() -> str:
     """Return what this program is called by, so that a line can be typed as it is shown."""
     name = sys.argv[0]
     found = shutil.which("dpfit")
-    if os.path.basename(name) != "dpfit" or (found and os.path.samefile(found, name)):
+    if os.path.basename(name) != "dpfit" or not os.path.exists(name):
+        return "dpfit"
+    if found and os.path.samefile(found, name):
         return "dpfit"
     return shlex.quote(name)
 
