@@ -21,9 +21,9 @@ $(VENV)/tools: $(BIN)/maturin
 	$(BIN)/python -m pip install --quiet --requirement $@.txt
 	touch $@
 
-# The package itself, with its Rust core in release mode.
+# The package itself, with its Rust core in release mode. Pip would list every extra that is not asked for.
 $(VENV)/built: $(BIN)/maturin $(RUST_SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	touch $@
 
 # What the demo needs beside the package: a command line and a picture, and no more.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpfit.linear import PrivateLinearRegression
     from dpfit.model_file import load
     from dpfit.paper import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, TukeyEM
-    from dpfit.schema import Binary, Categorical, Numeric, Schema
+    from dpfit.schema import Binary, Categorical, Date, Numeric, Schema
     from dpfit.sources import scan_batches, scan_csv, scan_parquet
 
     __version__: str
@@ -35,6 +35,7 @@ __all__ = [
     "BudgetExceeded",
     "Categorical",
     "DPGradientDescent",
+    "Date",
     "DpfitError",
     "InsecureSeedWarning",
     "ModelFileError",
@@ -71,6 +72,7 @@ _HOMES = {
     "TukeyEM": "dpfit.paper",
     "Binary": "dpfit.schema",
     "Categorical": "dpfit.schema",
+    "Date": "dpfit.schema",
     "Numeric": "dpfit.schema",
     "Schema": "dpfit.schema",
     "scan_batches": "dpfit.sources",

@@ -21,7 +21,7 @@ from dpfit._progress import rows_read
 from dpfit._validate import validate
 from dpfit.accounting import Event, describe_unit
 from dpfit.exceptions import NotFiniteError, ParameterError
-from dpfit.export import Bent, Line, to_sklearn, to_sql
+from dpfit.export import Bent, Dialect, Line, to_sklearn, to_sql
 from dpfit.fitting import Fitted, fit_table
 from dpfit.release import Publisher
 from dpfit.schema import Categorical, Kind, Schema, terms
@@ -227,8 +227,8 @@ class PrivateModel(PrivateRegressor):
         Parameters
         ----------
         X : table
-            Rows, of any kind that `fit` takes, with the same columns; the target's column may be
-            there and is not looked at.
+            Rows, of any kind that `fit` takes, with the same columns in the same order. Others
+            may be there, if columns have names, and are not looked at.
 
         Returns
         -------
@@ -310,8 +310,9 @@ class PrivateModel(PrivateRegressor):
         sklearn.pipeline.Pipeline
             Predicts the same up to rounding, and needs no dpfit: columns are cut to their ranges
             or bent at their knots, levels become columns of zeros and ones, and a
-            ``LinearRegression`` adds them up. Dates have to be days since 1970-01-01. A missing
-            level counts as none, where `predict` has no answer.
+            ``LinearRegression`` adds them up. Dates are of NumPy's type ``datetime64``, in UTC;
+            durations and times of day have to be days. A missing level counts as none, where
+            `predict` has no answer.
 
         Warns
         -----
@@ -321,7 +322,7 @@ class PrivateModel(PrivateRegressor):
         check_is_fitted(self)
         return to_sklearn(self)
 
-    def to_sql(self, table: str) -> str:
+    def to_sql(self, table: str, dialect: Dialect = "standard") -> str:
         """Return a query that predicts in a database.
 
         Parameters
@@ -329,16 +330,22 @@ class PrivateModel(PrivateRegressor):
         table : str
             The table to read, with columns of the names of the features (``x0``, ``x1``, ... if
             they had none).
+        dialect : {"standard", "sqlite"}, default "standard"
+            How dates become numbers, which is nowhere the same: ``EXTRACT(EPOCH FROM ...)``, as
+            DuckDB and PostgreSQL have it, of columns whose type is a date or timestamp; or
+            SQLite's ``julianday``, of texts such as ``2021-01-31 12:00:00``. Without dates the
+            queries do not differ.
 
         Returns
         -------
         str
             ``SELECT *, ... AS prediction FROM table`` in standard SQL, in which a backslash is a
-            letter like others. Where a value is missing, so is the prediction. Dates have to be
-            days since 1970-01-01. If the noise came from a fixed seed, a comment before it says so.
+            letter like others. Where a value is missing, so is the prediction. Durations and
+            times of day have to be days. If the noise came from a fixed seed, a comment before it
+            says so.
         """
         check_is_fitted(self)
-        return to_sql(self, table)
+        return to_sql(self, table, dialect)
 
     def _released(self) -> dict[str, Any]:
         """Return the numbers of the fit, for a file."""

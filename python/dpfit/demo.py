@@ -139,7 +139,7 @@ class Demo:
             colour = _BLUE if ours else (_TINT if result.private else _LIGHT)
             ax.barh(place, result.error, height=0.62, color=colour)
             ax.annotate(
-                f"{result.error:.2f}" if result.error >= 0.095 else f"{result.error:.3f}",
+                f"{result.error:.3f}",
                 (result.error, place),
                 xytext=(5, 0),
                 textcoords="offset points",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +13,24 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, SplineTransformer
 
+from dpfit._parameters import one_of
 from dpfit.exceptions import InsecureSeedWarning, ParameterError
-from dpfit.schema import Categorical
+from dpfit.schema import Categorical, Date
 
 if TYPE_CHECKING:
     from dpfit._private import PrivateModel
+    from dpfit.schema import Kind
 
-__all__ = ["Bent", "Line", "to_sklearn", "to_sql"]
+__all__ = ["Bent", "Dialect", "Line", "to_sklearn", "to_sql"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Dialect: TypeAlias = Literal["standard", "sqlite"]
+# Days since 1970-01-01 00:00 UTC. SQLite keeps dates as text, and counts days from noon of the
+# first day of the Julian period.
+_DAYS: dict[Dialect, str] = {
+    "standard": "(CAST(EXTRACT(EPOCH FROM {column}) AS DOUBLE PRECISION) / 86400e0)",
+    "sqlite": "(julianday({column}) - 2440587.5e0)",
+}
 
 _NOT_PRIVATE = "NOT PRIVATE: the noise of this model came from a fixed seed."
 
@@ -48,6 +58,11 @@ def to_sklearn(model: PrivateModel) -> Pipeline:
     ----------
     model : PrivateModel
         A fitted model.
+
+    Raises
+    ------
+    ParameterError
+        If it has dates in columns without names, which NumPy keeps as objects.
     """
     if model.privacy_.insecure_seed:
         # The pipeline has no place to say it.
@@ -60,7 +75,7 @@ def to_sklearn(model: PrivateModel) -> Pipeline:
     example: list[Any] = []
     intercept = model.intercept_
     for place, (kind, name) in enumerate(zip(model._kinds, names, strict=True)):
-        example.append(kind.levels[0] if isinstance(kind, Categorical) else 0.0)
+        example.append(_example(kind))
         step: Any
         if isinstance(kind, Categorical):
             texts = kind.is_text or (objects and not named)
@@ -80,11 +95,15 @@ def to_sklearn(model: PrivateModel) -> Pipeline:
                         degree=1, knots=points[:, None], extrapolation="constant"
                     )
                     weight = heights
+        if isinstance(kind, Date):
+            if not named:
+                raise ParameterError("a model with dates needs names of columns to be exported")
+            step = Pipeline([*_days(), ("effect", step)])
         steps.append((name, step, [name if named else place]))
         weights.append(weight)
     if not steps:
         # A mean. A regression wants a column, though.
-        nothing = FunctionTransformer(np.clip, kw_args={"a_min": 0.0, "a_max": 0.0})
+        nothing = FunctionTransformer(np.zeros_like, kw_args={"dtype": np.float64})
         steps.append((names[0], nothing, [names[0] if named else 0]))
         weights.append(np.zeros(1))
     columns = ColumnTransformer(steps, remainder="drop")
@@ -102,7 +121,21 @@ def to_sklearn(model: PrivateModel) -> Pipeline:
     return Pipeline([("columns", columns), ("regression", line)])
 
 
-def to_sql(model: PrivateModel, table: str) -> str:
+def _example(kind: Kind) -> Any:
+    """Return a value that a column may have."""
+    if isinstance(kind, Date):
+        return np.datetime64(0, "ns")
+    return kind.levels[0] if isinstance(kind, Categorical) else 0.0
+
+
+def _days() -> list[tuple[str, FunctionTransformer]]:
+    """Return steps from dates to days. Numbers are an error in them, and what is missing NaN."""
+    since = operator.methodcaller("__sub__", np.datetime64("1970-01-01", "s"))
+    days = operator.methodcaller("__truediv__", np.timedelta64(86_400, "s"))
+    return [("since_1970", FunctionTransformer(since)), ("days", FunctionTransformer(days))]
+
+
+def to_sql(model: PrivateModel, table: str, dialect: Dialect = "standard") -> str:
     """Return a query that predicts in a database.
 
     Parameters
@@ -111,7 +144,10 @@ def to_sql(model: PrivateModel, table: str) -> str:
         A fitted model.
     table : str
         The table to read.
+    dialect : {"standard", "sqlite"}
+        How dates become numbers.
     """
+    one_of("dialect", dialect, get_args(Dialect))
     if not isinstance(table, str) or not table:
         raise ParameterError("table must be the name of a table")
     parts = [_number(model.intercept_)]
@@ -126,6 +162,8 @@ def to_sql(model: PrivateModel, table: str) -> str:
             parts.append(f"CASE {missing} ELSE CASE {column} {' '.join(cases)} ELSE 0e0 END END")
             continue
         number = f"CAST({column} AS DOUBLE PRECISION)"
+        if isinstance(kind, Date):
+            number = _DAYS[dialect].format(column=column)
         match model._line(place):
             case Line(low, high, slope, constant):
                 ends = Bent(np.array([low, high]), slope * np.array([low, high]) + constant)

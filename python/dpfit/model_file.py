@@ -31,7 +31,8 @@ __all__ = ["from_json", "load", "numbers", "save", "to_json"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-_VERSION = 1
+# Since 2 the kinds of columns tell dates from numbers; files of 1 are read.
+_VERSION = 2
 _FIELDS = {
     "dpfit_model",
     "library",

@@ -74,6 +74,13 @@ CASES = {
         2,
         ["'cut'", "--unit"],
     ),
+    "a schema of another table": (
+        "fit visits.csv -t cost -e 1 --unit patient --max-rows 2 --schema begun2.json -o m.json",
+        2,
+        ["no columns 'cut', 'note' (in 'begun2.json')"],
+    ),
+    "nothing to guess from": ("schema infer none.csv", 1, ["no rows to guess types from"]),
+    "a name of nothing": ("predict model.json new.csv --name '' -o p.csv", 2, ["--name"]),
     "no schema": (f"fit data.csv {FIT} --schema model.json -o m.json", 2, ["dpfit_schema"]),
     # Budgets.
     "no epsilon": ("fit data.csv -t price -o m.json", 2, ["--epsilon 1"]),
@@ -100,7 +107,11 @@ CASES = {
     "no model": ("show nope.json", 1, ["no file 'nope.json'"]),
     "something else": ("show s.json", 1, ["'s.json'", "model"]),
     "a changed model": ("show changed.json", 1, ["checksum"]),
-    "a column too few": ("predict model.json visits.csv -o p.csv", 2, ["the model needs it"]),
+    "a column too few": (
+        "predict model.json visits.csv -o p.csv",
+        2,
+        ["no columns 'carat', 'cut'", "needed by the model"],
+    ),
     "a gap to predict for": ("predict model.json gap.csv -o p.csv", 1, ["--missing"]),
     "a name that is taken": ("predict model.json data.csv --keep --name cut -o p.csv", 2, ["cut"]),
     "data before the model": ("predict new.csv model.json -o p.csv", 2, ["MODEL comes first"]),
@@ -122,6 +133,7 @@ CASES = {
     "a schema that is there": ("schema infer data.csv -o s.json", 2, ["already", "--force"]),
     # Everything else.
     "a wrong command": ("fitt data.csv", 2, ["fitt"]),
+    "a picture elsewhere": ("plot model.json", 2, ["show MODEL --plot"]),
     "a wrong option": ("show model.json --nonsense", 2, ["--nonsense"]),
 }
 
@@ -153,6 +165,8 @@ def outcomes(folder, quick, tmp_path_factory):
     begun = '{"dpfit_schema": 1, "columns": [{"name": "cut", "kind": "categorical", "levels": []}]}'
     (place / "begun.json").write_text(begun)
     (place / "numbers.json").write_text(Schema({"cut": Binary()}).to_json())
+    others = begun.replace("]}]}", ']}, {"name": "note", "kind": "binary"}]}')
+    (place / "begun2.json").write_text(others)
     model = json.loads((folder / "model.json").read_text())
     model["released"]["intercept"] += 1.0
     (place / "changed.json").write_text(json.dumps(model))
@@ -196,6 +210,14 @@ def test_help_is_shown_where_nothing_is_said(folder, quick):
     assert done.returncode == 2
     assert b"Usage: dpfit" in done.stdout
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("command", ["", "fit", "schema infer", "budget add"])
+def test_flags_have_no_type_in_the_help(folder, quick, command):
+    shown = dpfit(folder, f"{command} -h", program=quick).stdout.decode()
+    assert "--help" in shown
+    assert "<bool>" not in shown
+    assert dpfit(folder, f"{command} --help", program=quick).stdout.decode() == shown
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich"])

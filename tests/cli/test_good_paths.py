@@ -172,23 +172,6 @@ def test_a_device_is_written_to_and_not_replaced(folder, quick):
     assert pathlib.Path("/dev/null").is_char_device()
 
 
-def test_rows_that_are_kept_are_as_they_were_written(folder, quick, tmp_path):
-    header, *rows = (folder / "new.csv").read_text().replace('"', "").splitlines()
-    notes = ["007", "NA", "1.50", "", "true"]
-    lines = [f"{row},{notes[i % 5]}" for i, row in enumerate(rows)]
-    (tmp_path / "new.csv").write_text("\n".join([f"{header},note", *lines, ""]))
-    command = f"predict model.json {tmp_path}/new.csv --keep -o {tmp_path}/p.csv"
-    good(quickly(quick, folder, command))
-    found = (tmp_path / "p.csv").read_text().splitlines()
-    assert found[0] == f"{header},note,prediction"
-    # Numbers that the model reads are written as numbers, what it does not read as it was.
-    assert [line.split(",")[-2] for line in found[1:]] == [notes[i % 5] for i in range(len(rows))]
-    # One comma in a value, and values are in quotes again.
-    (tmp_path / "new.csv").write_text("\n".join([f"{header},note", f'{rows[0]},"a, b"', ""]))
-    good(quickly(quick, folder, command))
-    assert '"a, b"' in (tmp_path / "p.csv").read_text()
-
-
 def test_what_was_odd_about_the_rows_is_said(folder, quick, tmp_path):
     table = pc.read_csv(folder / "new.csv").to_pylist()
     table[0]["cut"] = table[1]["cut"] = "Perfect"

@@ -251,7 +251,7 @@ def test_a_file_that_is_no_text(tmp_path):
 
 def test_a_file_of_a_newer_version():
     text = to_json(fitted(PrivateLinearRegression))
-    newer = resigned(text, lambda c: c.update(dpfit_model=2, library="9.0", more=1))
+    newer = resigned(text, lambda c: c.update(dpfit_model=3, library="9.0", more=1))
     with pytest.raises(ModelFileError, match=r"newer dpfit \(9\.0\).*upgrade"):
         from_json(newer)
     loud = resigned(text, lambda c: c.update(dpfit_model=2, library=SIGNAL))

@@ -1,10 +1,14 @@
 """What `predict` returns is what the attributes say: lines or curves, flat beyond the ranges."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dpfit
 from dpfit import (
     Binary,
     NotFiniteError,
@@ -162,3 +166,40 @@ def test_rows_with_nothing_to_predict_from(cls, rows):
     far = model.predict([[1.0, np.inf, 1.0], [1.0, -np.inf, 1.0]])
     near = model.predict([[1.0, 1e300, 1.0], [1.0, -1e300, 1.0]])
     np.testing.assert_allclose(far, near, rtol=1e-12)
+
+
+@every
+def test_columns_that_are_no_features_may_be_there(cls, tmp_path):
+    X, y = uniform(columns=2)
+    rows = pd.DataFrame(X, columns=["a", "b"])
+    model = seeded(cls, rows, y)
+    expected = model.predict(rows).to_numpy()
+    more = rows.assign(name="Ada", y=y)[["name", "a", "y", "b"]]
+    for others in (more, pl.DataFrame(more), pa.Table.from_pandas(more)):
+        np.testing.assert_array_equal(np.asarray(model.predict(others)), expected)
+    # What scikit-learn says of names holds for the others.
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(more[["b", "a", "name"]])
+    with pytest.raises(ValueError, match="yet now missing:\n- b"):
+        model.predict(more.drop(columns="b"))
+
+
+@every
+def test_a_scan_leaves_columns_out(cls, tmp_path):
+    X, y = uniform(columns=2)
+    rows = pd.DataFrame(X, columns=["a", "b"]).assign(name="Ada", y=y)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    rows.to_parquet(tmp_path / "rows.parquet")
+    for scan in (
+        dpfit.scan_csv(tmp_path / "rows.csv", target="y", without=["name"]),
+        dpfit.scan_parquet(tmp_path / "rows.parquet", target="y", without=["name"]),
+        dpfit.scan_batches(lambda: iter([rows]), target="y", without=["name"]),
+    ):
+        model = cls(epsilon=5.0).fit(scan)
+        assert model.feature_names_in_.tolist() == ["a", "b"]
+        assert len(model.predict(scan)) == len(rows)
+    scan = dpfit.scan_csv(tmp_path / "rows.csv", target="y", without=["nome"])
+    with pytest.raises(dpfit.ParameterError, match="no column 'nome' to leave out"):
+        cls().fit(scan)
+    with pytest.raises(dpfit.ParameterError, match="list of names"):
+        dpfit.scan_csv(tmp_path / "rows.csv", without="name")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpfit import Binary, Categorical, Numeric, ParameterError, Schema, scan_batches
+from dpfit import Binary, Categorical, Date, Numeric, ParameterError, Schema, scan_batches
 from dpfit.schema import terms
 
 quick = settings(max_examples=200, deadline=None)
@@ -20,7 +20,9 @@ names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 bounds = st.tuples(st.floats(-1e80, 1e80), st.floats(-1e80, 1e80)).filter(
     lambda ends: ends[1] - ends[0] > 1e-80
 )
-numeric = st.just(Numeric()) | bounds.map(lambda ends: Numeric(*ends))
+numeric = st.sampled_from([Numeric(), Date()]) | st.builds(
+    lambda kind, ends: kind(*ends), st.sampled_from([Numeric, Date]), bounds
+)
 whole = st.integers(1 - 2**53, 2**53 - 1)
 kinds = (
     numeric
@@ -44,6 +46,22 @@ def test_a_schema_is_what_was_written(schema):
     assert again.to_json() == text
     assert text.encode().decode() == text
     json.loads(text, parse_constant=lambda _: pytest.fail("not JSON"))
+
+
+def test_a_file_is_read(tmp_path):
+    schema = Schema({"age": Numeric(0, 120)})
+    path = tmp_path / "schema.json"
+    path.write_text(schema.to_json())
+    assert Schema.from_json(path) == Schema.from_json(str(path)) == schema
+    with pytest.raises(FileNotFoundError):
+        Schema.from_json(tmp_path / "nope.json")
+
+
+def test_all_columns_without_levels_are_named():
+    columns = [{"name": name, "kind": "categorical", "levels": []} for name in ("who", "note")]
+    text = json.dumps({"dpfit_schema": 1, "columns": columns})
+    with pytest.raises(ParameterError, match=r"'who', 'note': write them.* or delete"):
+        Schema.from_json(text)
 
 
 def test_the_text_is_for_people():
@@ -120,7 +138,7 @@ BAD = {
     "no levels": (columns({"name": "a", "kind": "categorical"}), "column 'a': \"levels\" must be"),
     "levels of nothing": (
         columns({"name": "a", "kind": "categorical", "levels": []}),
-        "from 1 to 4000 levels",
+        "no levels yet for",
     ),
     "levels of two types": (
         columns({"name": "a", "kind": "categorical", "levels": ["a", 1]}),
@@ -196,7 +214,7 @@ DECLARED = {
     "number": Numeric(),
     "whole": Numeric(),
     "yes": Binary(),
-    "day": Numeric(),
+    "day": Date(),
     "town": Categorical(["Bonn", "Ulm"]),
 }
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from dpfit import (
     Categorical,
+    Date,
     InsecureSeedWarning,
     PrivateAdditiveRegression,
     PrivateLinearRegression,
@@ -20,7 +21,8 @@ from dpfit import (
 
 CLASSES = [PrivateLinearRegression, PrivateAdditiveRegression]
 CITIES = ["Bonn", "Graz", "Köln", "Zug"]
-SCHEMA = Schema({"city": Categorical(CITIES), "rooms": Categorical([1, 2, 3, 4])})
+# Dates that are objects, as pandas may have them, are dates only if somebody says so.
+SCHEMA = Schema({"built": Date(), "city": Categorical(CITIES), "rooms": Categorical([1, 2, 3, 4])})
 # A value that no message may show.
 MARKER = 424242.5
 MARKER_TEXT = "the-secret-of-row-17"

@@ -12,6 +12,7 @@ import pytest
 from dpfit import (
     Binary,
     Categorical,
+    Date,
     NotFiniteError,
     Numeric,
     ParameterError,
@@ -218,7 +219,18 @@ def test_types_of_spark_declare_kinds(load):
     kinds = dict(zip(source.names, source.declared, strict=True))
     assert kinds.pop("lift") == Binary()
     assert kinds.pop("city") is None
+    assert {kinds.pop("built"), kinds.pop("sold")} == {Date()}
     assert set(kinds.values()) == {Numeric()}
+
+
+def test_numbers_are_not_taken_for_dates(load):
+    source = SparkSource(load(table(10)), "price")
+    for act in (
+        lambda: source.predict([Date()] * source.columns, None),
+        lambda: source.parts([Date()] * source.columns, None),
+    ):
+        with pytest.raises(ParameterError, match="column 'area' must hold dates"):
+            act()
 
 
 def test_dates_are_days_whatever_the_zone_of_the_session(spark):

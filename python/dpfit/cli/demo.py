@@ -12,7 +12,7 @@ import typer
 from dpfit.cli.errors import needs_extra, wrong_use
 from dpfit.cli.files import written
 from dpfit.cli.options import Json
-from dpfit.cli.text import epilog, paragraph, progress, say, say_json, unwrapped
+from dpfit.cli.text import epilog, paragraph, program, progress, say, say_json, unwrapped
 
 __all__ = ["add"]
 
@@ -121,7 +121,7 @@ def _tell(found: Any, output: Path, seconds: float) -> None:
     say("  linear.json      the models, for `dpfit show` and `dpfit predict`")
     say("  additive.json")
     say("  schema.json      what was told about the columns: the scales of the grades")
-    say("Next: dpfit fit YOUR_DATA.csv --target COLUMN --epsilon 1 -o model.json")
+    say(f"Next: {program()} fit YOUR_DATA.csv --target COLUMN --epsilon 1 -o model.json")
 
 
 def _title(text: str) -> str:

@@ -17,7 +17,7 @@ from dpfit.cli import inputs
 from dpfit.cli.errors import CommandError, wrong_use
 from dpfit.cli.files import STANDARD, written
 from dpfit.cli.options import Data, Delimiter, FormatOption, Json, Output
-from dpfit.cli.text import epilog, is_terminal, note, paragraph, say, say_json, unwrapped
+from dpfit.cli.text import epilog, is_terminal, note, paragraph, program, say, say_json, unwrapped
 
 if TYPE_CHECKING:
     from dpfit._private import PrivateModel
@@ -276,7 +276,7 @@ def _prepared(
         if name in (target, unit):
             raise wrong_use(f"column {name!r} is needed and cannot be left out")
     aside = [*left_out, *([unit] if unit is not None else [])]
-    schema = Schema() if schema_file is None else read_schema(schema_file, aside)
+    schema = Schema() if schema_file is None else read_schema(schema_file, declared, aside)
     known = dict(schema)
     bounds = known.pop(target, None)
     if isinstance(bounds, Numeric) and schema.target == Numeric():
@@ -284,9 +284,6 @@ def _prepared(
         schema.target = bounds
     for name in aside:
         known.pop(name, None)
-    for key in known:
-        if isinstance(key, str):
-            inputs.check_column(key, declared, "in the schema")
     features = [name for name in declared if name not in (target, unit, *left_out)]
     texts = [n for n in features if declared[n] is None and n not in known]
     if texts and not any(isinstance(key, int) for key in known):
@@ -328,5 +325,8 @@ def _print(model: Any, output: str, *, json: bool) -> None:
     say()
     say(paragraph(model.privacy_.statement()))
     say()
-    name = shlex.quote(output)
-    say(f"The model is in {output}. Next: dpfit predict {name} NEW_DATA -o predictions.csv")
+    from dpfit.cli.show import status
+
+    # To predict from a model that says nothing is not what to do next.
+    next = f" Next: {program()} predict {shlex.quote(output)} NEW_DATA -o predictions.csv"
+    say(f"The model is in {output}.{'' if status(model) == 'nothing' else next}")

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -17,14 +17,13 @@ from dpfit.cli.options import Format
 from dpfit.cli.text import note
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from dpfit._private import PrivateModel
-    from dpfit.sources.scan import Reader, ReadKind, Scan
+    from dpfit.sources.scan import Scan
 
 __all__ = [
     "POINTS",
     "check_column",
+    "check_columns",
     "delimiter_of",
     "format_of",
     "open_model",
@@ -125,30 +124,29 @@ def _kept(stream: IO[bytes]) -> IO[bytes]:
     return found
 
 
-class _Without:
-    """A reader that leaves columns out."""
-
-    def __init__(self, reader: Reader, names: Sequence[str]) -> None:
-        self._reader, self._names = reader, set(names)
-
-    def schema(self) -> pa.Schema:
-        import pyarrow as pa
-
-        return pa.schema(field for field in self._reader.schema() if field.name not in self._names)
-
-    def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
-        return self._reader.read(names, kinds)
-
-
 def without(scan: Scan, names: Sequence[str]) -> Scan:
     """Return a table without some of its columns."""
     from dpfit.sources.scan import Scan
 
-    return Scan(_Without(scan.reader, names), scan.target, scan.memory_limit)
+    return Scan(scan.reader, scan.target, scan.memory_limit, names)
 
 
 def check_column(name: str, names: Iterable[str], what: str) -> None:
-    """Refuse a column that is not in the table.
+    """Refuse a column that is not in the table."""
+    check_columns([name], names, what)
+
+
+def check_columns(wanted: Iterable[str], names: Iterable[str], what: str) -> None:
+    """Refuse columns that are not in the table.
+
+    Parameters
+    ----------
+    wanted : iterable of str
+        Columns that should be there.
+    names : iterable of str
+        Columns that are.
+    what : str
+        Who wants them, for the message.
 
     Privacy
     -------
@@ -156,13 +154,15 @@ def check_column(name: str, names: Iterable[str], what: str) -> None:
     be a row.
     """
     known = list(names)
-    if name in known:
+    missing = [name for name in wanted if name not in known]
+    if not missing:
         return
-    similar = difflib.get_close_matches(name, known, 1)
+    similar = difflib.get_close_matches(missing[0], known, 1) if len(missing) == 1 else []
     hint = f"did you mean {similar[0]!r}?" if similar else "dpfit schema infer DATA lists columns"
     if len(known) == 1:
         hint = "it has one column in all: --delimiter says what is between the values of CSV"
-    raise wrong_use(f"the table has no column {name!r} ({what})", hint)
+    columns = f"column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
+    raise wrong_use(f"the table has no {columns} ({what})", hint)
 
 
 def tell_of_delimiter(names: Iterable[str]) -> None:

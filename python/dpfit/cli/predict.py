@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpfit.cli import inputs
+from dpfit.cli.copies import with_copies
 from dpfit.cli.errors import failure, wrong_use
 from dpfit.cli.files import STANDARD, written
 from dpfit.cli.options import Data, Delimiter, Format, FormatOption, Json, Model, Output
+from dpfit.cli.show import status
 from dpfit.cli.text import epilog, note, progress, say, say_json, unwrapped
 from dpfit.cli.writer import TableWriter
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from dpfit._private import PrivateModel
     from dpfit.schema import Kind
     from dpfit.sources import Scan
-    from dpfit.sources.scan import ReadKind
+    from dpfit.sources.scan import Reader
 
 __all__ = ["add"]
 
@@ -34,6 +36,13 @@ EXAMPLES = (
     "dpfit predict model.json new.csv --keep -o predictions.csv",
     "cat new.csv | dpfit predict model.json - -o - | head",
 )
+
+
+# What is to be said of models that say little.
+_LITTLE = {
+    "mean": ["The model is a mean: its prediction is the same for every row."],
+    "nothing": ["The model is noise: its predictions say nothing."],
+}
 
 
 class Missing(enum.StrEnum):
@@ -57,8 +66,8 @@ def predict(
         typer.Option(
             "--keep",
             metavar="",
-            help="Write the columns of DATA, too, with the prediction as the last. What the model "
-            "does not use of CSV is copied as it is written.",
+            help="Write the columns of DATA, too, with the prediction as the last. From CSV to CSV "
+            "every value is copied as it is written, but for quotes that it does not need.",
         ),
     ] = False,
     name: Annotated[
@@ -85,6 +94,8 @@ def predict(
     so that no personal data is copied unless --keep says so. Predictions are as private as the
     model. What they say of a row of DATA comes from the row, which is not protected here.
     """
+    if not name:
+        raise wrong_use("--name must not be empty", "prediction is what it is without --name")
     if str(output) == STANDARD and json:
         raise wrong_use("-o - and --json would both go to standard output", "choose one of them")
     if str(model) == str(data) == STANDARD:
@@ -104,16 +115,18 @@ def predict(
         seen = _Seen()
         delimiter = inputs.delimiter_of(str(output), delimiter)
         with TableWriter(file, format, delimiter) as writer:
-            for batch in _predicted(fitted, scan, name, keep, seen):
+            for batch in _predicted(fitted, scan, name, format if keep else None, seen):
                 writer.write(batch)
                 tell(f"{seen.rows:,} rows")
+    worth = status(fitted)
     if json:
         found = {"predictions": str(output), "format": format.value, "column": name}
+        found["status"] = worth
         say_json({**found, "rows": seen.rows, "empty": seen.empty, "unlisted": seen.unlisted})
         return
     if str(output) != STANDARD:
         say(f"Predictions are in {output}, in the order of the rows of {data}.")
-    for line in seen.remarks():
+    for line in [*_LITTLE.get(worth, []), *seen.remarks()]:
         note(line)
 
 
@@ -174,9 +187,23 @@ def _output_format(name: str, given: Format | None) -> Format | None:
 
 
 def _predicted(
-    model: PrivateModel, scan: Scan, name: str, keep: bool, seen: _Seen
+    model: PrivateModel, scan: Scan, name: str, kept: Format | None, seen: _Seen
 ) -> Iterator[pa.Table]:
-    """Give the output's rows, batch by batch; at least one batch, which may be empty."""
+    """Give the output's rows, batch by batch; at least one batch, which may be empty.
+
+    Parameters
+    ----------
+    model : PrivateModel
+        The model.
+    scan : Scan
+        The table.
+    name : str
+        What the predictions are called.
+    kept : Format or None
+        What the columns of the table are copied to, None if they are not.
+    seen : _Seen
+        Told of all rows.
+    """
     import pyarrow as pa
 
     columns = scan.reader.schema()
@@ -186,38 +213,37 @@ def _predicted(
         features = [column for column in columns.names if column not in model._aside]
     else:
         features = [str(feature) for feature in known]
-        for feature in features:
-            inputs.check_column(feature, columns.names, "the model needs it")
-    names = columns.names if keep else features
-    if keep and name in names:
-        raise wrong_use(f"the table has a column {name!r} already", "--name calls it otherwise")
-    kinds = _kinds(model, features, names)
-    empty = pa.schema([*(columns.field(n) for n in names), (name, pa.float64())])
-    none = True
-    for batch in scan.reader.read(names, kinds):
-        table = pa.Table.from_batches([batch])
-        predictions = _predictions(model, table.select(features))
-        seen.add(model, table.select(features), predictions)
-        if not keep:
-            table = table.select([])
-        none = False
-        yield table.append_column(name, predictions)
-    if none:
-        chosen = empty if keep else pa.schema([empty.field(name)])
-        yield chosen.empty_table()
-
-
-def _kinds(model: PrivateModel, features: list[str], names: list[str]) -> list[ReadKind]:
-    """Return how columns are to be read."""
+        inputs.check_columns(features, columns.names, "needed by the model")
     if len(features) != len(model._kinds):
         raise failure(
             f"the model has {len(model._kinds)} columns and no names for them, the table has "
             f"{len(features)}"
         )
-    found: dict[str, Kind] = dict(zip(features, model._kinds, strict=True))
-    # In CSV a number may be written in many ways, and a code may begin with a zero: what is not
-    # used, and has no kind, is copied as text.
-    return [found.get(name, "text") for name in names]
+    if kept is not None and name in columns.names:
+        raise wrong_use(f"the table has a column {name!r} already", "--name calls it otherwise")
+    none = True
+    for table, others in _batches(scan.reader, features, model._kinds, kept):
+        predictions = _predictions(model, table)
+        seen.add(model, table, predictions)
+        none = False
+        yield others.append_column(name, predictions)
+    if none:
+        copied = [] if kept is None else list(columns)
+        yield pa.schema([*copied, (name, pa.float64())]).empty_table()
+
+
+def _batches(
+    reader: Reader, features: list[str], kinds: list[Kind], kept: Format | None
+) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """Give what the model uses, and what goes to the output beside its predictions."""
+    import pyarrow as pa
+
+    if kept is not None:
+        yield from with_copies(reader, features, kinds, as_text=kept is Format.CSV)
+        return
+    for batch in reader.read(features, kinds):
+        table = pa.Table.from_batches([batch])
+        yield table, table.select([])
 
 
 def _predictions(model: PrivateModel, table: pa.Table) -> Any:

@@ -12,7 +12,7 @@ import typer
 import typer.core
 
 from dpfit.cli import budget, demo, fit, predict, reproduce, schema, show
-from dpfit.cli.errors import PipeClosed, explain
+from dpfit.cli.errors import PipeClosed, explain, wrong_use
 from dpfit.cli.text import epilog, unwrapped
 
 __all__ = ["app", "run"]
@@ -27,8 +27,23 @@ EXAMPLES = (
 _INTERRUPTED, _PIPE_CLOSED = 130, 141
 
 
+# What may be looked for under these names, and where it is.
+_ELSEWHERE = {
+    "export": "dpfit show MODEL --sql TABLE",
+    "infer": "dpfit schema infer DATA",
+    "plot": "dpfit show MODEL --plot FILE.png",
+    "sql": "dpfit show MODEL --sql TABLE",
+    "summary": "dpfit show MODEL",
+}
+
+
 class _Group(typer.core.TyperGroup):
     """Commands. Typer has an answer of its own to a closed pipe and to Ctrl-C."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] in _ELSEWHERE:
+            raise wrong_use(f"there is no command {args[0]!r}", _ELSEWHERE[args[0]])
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -122,8 +137,19 @@ def _forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _hide_types_of_flags(command: Any, parent: Any = None) -> None:
+    """Show no type in the help beside what takes no value, --help included."""
+    context = command.context_class(command, parent=parent, **command.context_settings)
+    for option in (*command.params, command.get_help_option(context)):
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    for child in getattr(command, "commands", {}).values():
+        _hide_types_of_flags(child, context)
+
+
 def _run(arguments: list[str]) -> int:
     command = typer.main.get_command(app)
+    _hide_types_of_flags(command)
     try:
         code = command.main(args=arguments, prog_name="dpfit", standalone_mode=False)
     except typer.Abort:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json as json_module
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from dpfit.cli.text import epilog, note, paragraph, say, say_json, unwrapped
 
 if TYPE_CHECKING:
     from dpfit.schema import Kind, Schema
+    from dpfit.sources import Scan
 
 __all__ = ["app", "read_schema"]
 
@@ -60,10 +62,12 @@ def infer(
     No value becomes part of it. It says which columns need levels, and where bounds may be
     written if they are public.
     """
+    from dpfit.schema import Numeric
     from dpfit.sources import declared_kinds
 
     scan, found_format = inputs.open_table(data, format, delimiter)
     kinds = declared_kinds(scan)
+    empty = _guess(kinds, scan)
     if target is not None:
         inputs.check_column(target, kinds, "--target")
         if kinds.pop(target) is None:
@@ -75,13 +79,15 @@ def infer(
     if str(output) != STANDARD or not json:
         with written(str(output), data) as file:
             file.write((json_module.dumps(plain, indent=2, ensure_ascii=False) + "\n").encode())
-    texts, numbers = _sorts(kinds)
+    found = _Sorts.of(kinds, empty)
     if json:
         file_name = None if str(output) == STANDARD else str(output)
-        say_json({"file": file_name, "needs_levels": texts, "open": numbers, "schema": plain})
+        open_columns = [name for name, kind in kinds.items() if isinstance(kind, Numeric)]
+        lists = {"needs_levels": found.texts, "open": open_columns, "empty": found.empty}
+        say_json({"file": file_name, **lists, "schema": plain})
         return
     tell = note if str(output) == STANDARD else say
-    for line in _advice(texts, numbers, str(output), found_format):
+    for line in _advice(found, str(output), found_format):
         tell(line)
 
 
@@ -104,17 +110,60 @@ def _plain(kinds: dict[str, Kind | None]) -> dict[str, Any]:
     return plain
 
 
-def _sorts(kinds: dict[str, Kind | None]) -> tuple[list[str], list[str]]:
-    """Return the columns that need levels, and those that may have bounds."""
-    from dpfit.schema import Numeric
+def _guess(kinds: dict[str, Kind | None], scan: Scan) -> list[str]:
+    """Take over what the beginning of a CSV file looks like; return columns that begin empty.
 
-    texts = [name for name, kind in kinds.items() if kind is None]
-    numbers = [name for name, kind in kinds.items() if isinstance(kind, Numeric)]
-    return texts, numbers
+    Privacy
+    -------
+    This is for a person who checks it. A fit does not guess that a column is true or false.
+    """
+    import pyarrow as pa
+
+    from dpfit.schema import Binary
+
+    if not hasattr(scan.reader, "guessed"):
+        return []
+    guessed = scan.reader.guessed()
+    for field in guessed:
+        if pa.types.is_boolean(field.type):
+            kinds[field.name] = Binary()
+    empty = [field.name for field in guessed if pa.types.is_null(field.type)]
+    if len(empty) == len(kinds):
+        raise failure(
+            "the table has no rows to guess types from", "CSV has no types: add the rows first"
+        )
+    return empty
 
 
-def _advice(texts: list[str], numbers: list[str], output: str, format: Format) -> list[str]:
+@dataclass(frozen=True)
+class _Sorts:
+    """Columns by what is to be said of them."""
+
+    texts: list[str]
+    dates: list[str]
+    numbers: list[str]
+    empty: list[str]
+
+    @classmethod
+    def of(cls, kinds: dict[str, Kind | None], empty: list[str]) -> _Sorts:
+        from dpfit.schema import Date, Numeric
+
+        texts = [name for name, kind in kinds.items() if kind is None]
+        dates = [name for name, kind in kinds.items() if isinstance(kind, Date)]
+        # Dates are of a kind of their own, below that of numbers.
+        numbers = [name for name, kind in kinds.items() if type(kind) is Numeric]
+        return cls(texts, dates, numbers, [name for name in empty if name in kinds])
+
+
+def _listed(names: list[str]) -> str:
+    """Return names one after the other; that of a column without one has to be seen, too."""
+    return ", ".join(name or "''" for name in names)
+
+
+def _advice(found: _Sorts, output: str, format: Format) -> list[str]:
     from dpfit.plan import SHARES
+
+    texts, dates, numbers = found.texts, found.dates, found.numbers
 
     features = SHARES.feature_powers + SHARES.feature_bins
     target = SHARES.target_powers + SHARES.target_bins
@@ -123,7 +172,7 @@ def _advice(texts: list[str], numbers: list[str], output: str, format: Format) -
     where = "the schema" if output == STANDARD else output
     lines = [] if output == STANDARD else [f"The schema is in {output}.", ""]
     if texts:
-        lines.append(paragraph(f"Columns of text, which need levels: {', '.join(texts)}"))
+        lines.append(paragraph(f"Columns of text, which need levels: {_listed(texts)}"))
         lines.append(
             paragraph(
                 f'List the levels of each in {where}, as in "levels": ["no", "yes"]: all that '
@@ -134,15 +183,33 @@ def _advice(texts: list[str], numbers: list[str], output: str, format: Format) -
             )
         )
     if numbers:
-        lines.append(paragraph(f"Columns of numbers, without bounds: {', '.join(numbers)}"))
+        lines.append(paragraph(f"Columns of numbers, without bounds: {_listed(numbers)}"))
         lines.append(
             paragraph(
                 "They may stay open. Ranges are then found privately, for about "
                 f"{100 * features:.0f} % of the budget for all columns together and "
                 f"{100 * target:.0f} % for the target: as if mu were {100 * less:.0f} % smaller. "
                 'Where bounds are public, write "low": 0, "high": 120 beside "kind": "numeric": '
-                "this costs nothing, and values beyond are cut.",
+                "this costs nothing, and values beyond are cut. What only tells rows apart, such "
+                "as a number of a customer or the index of a frame, is no feature: --without "
+                "leaves it out in the fit.",
                 "  ",
+            )
+        )
+    if dates:
+        lines.append(paragraph(f"Columns of dates, without bounds: {_listed(dates)}"))
+        lines.append(
+            paragraph(
+                "They become days since 1970-01-01, and may stay open like numbers. Public bounds "
+                'are written as "low": "2021-01-01", "high": "2025-12-31" beside "kind": "date".',
+                "  ",
+            )
+        )
+    if found.empty:
+        lines.append(
+            paragraph(
+                "Columns that begin with nothing but missing values, taken for numbers: "
+                f"{_listed(found.empty)}"
             )
         )
     if sum(map(_is_number, [*texts, *numbers])) * 2 > len(texts) + len(numbers):
@@ -169,13 +236,15 @@ def _is_number(name: str) -> bool:
     return True
 
 
-def read_schema(path: Path, aside: Sequence[str] = ()) -> Schema:
+def read_schema(path: Path, columns: Iterable[str], aside: Sequence[str] = ()) -> Schema:
     """Return the schema in a file.
 
     Parameters
     ----------
     path : Path
         The file.
+    columns : iterable of str
+        Those of the table, beyond which the schema must not list any.
     aside : sequence of str
         Columns that are no features, and need no levels.
     """
@@ -190,11 +259,12 @@ def read_schema(path: Path, aside: Sequence[str] = ()) -> Schema:
     except UnicodeDecodeError:
         raise wrong_use(f"{name!r} is not a schema: it is not text") from None
     text = _without_columns(text, aside) if aside else text
+    # First, because what is not there cannot be left out either.
+    inputs.check_columns(_names(text), columns, f"in {name!r}")
     empty = _without_levels(text)
     if empty:
-        columns = ", ".join(map(repr, empty))
         raise wrong_use(
-            f"{name!r} has no levels yet for {columns}",
+            f"{name!r} has no levels yet for {', '.join(map(repr, empty))}",
             'write them, as in "levels": ["no", "yes"]; or --unit for a column that says whose '
             "row it is, --without for others",
         )
@@ -213,6 +283,15 @@ def _without_columns(text: str, names: Sequence[str]) -> str:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return text
     return json_module.dumps(plain)
+
+
+def _names(text: str) -> list[str]:
+    """Return the columns that a schema lists by name."""
+    try:
+        columns = json_module.loads(text)["columns"]
+        return [c["name"] for c in columns if isinstance(c.get("name"), str)]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
 
 
 def _without_levels(text: str) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 import io
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +17,10 @@ from dpfit.cli.inputs import open_model
 from dpfit.cli.options import Json, Model
 from dpfit.cli.text import epilog, note, paragraph, say, say_json, unwrapped
 
-__all__ = ["add", "as_plain"]
+__all__ = ["add", "as_plain", "status"]
+
+# How often the intervals hold, as in the text.
+_LEVEL = 0.95
 
 EXAMPLES = (
     "dpfit show model.json",
@@ -23,6 +28,13 @@ EXAMPLES = (
     "dpfit show model.json --sql new_rows > predict.sql",
     "dpfit show model.json --json",
 )
+
+
+class Dialect(enum.StrEnum):
+    """What kind of database a query is for."""
+
+    STANDARD = "standard"
+    SQLITE = "sqlite"
 
 
 def add(app: typer.Typer) -> None:
@@ -40,6 +52,12 @@ def show(
         str | None,
         typer.Option(metavar="TABLE", help="Print a query instead, which predicts in a database."),
     ] = None,
+    dialect: Annotated[
+        Dialect,
+        typer.Option(
+            help="Whose SQL it is. Matters for dates: standard is for DuckDB and PostgreSQL, too."
+        ),
+    ] = Dialect.STANDARD,
     json: Json = False,
 ) -> None:
     """Print a model and what it promises to the people in its data.
@@ -57,7 +75,7 @@ def show(
             fitted = open_model(model)
             file.write(_picture(fitted, format))
     if sql is not None:
-        say(fitted.to_sql(sql) + ";")
+        say(fitted.to_sql(sql, dialect.value) + ";")
     elif json:
         say_json(as_plain(fitted))
     elif plot is None or str(plot) != STANDARD:
@@ -75,9 +93,10 @@ def as_plain(model: Any) -> dict[str, Any]:
     -------
     All of it was released, or is public.
     """
-    record, variance = model.privacy_, model.residual_variance_
+    record, variance, summary = model.privacy_, model.residual_variance_, model.summary()
     found: dict[str, Any] = {
         "class": type(model).__name__,
+        "status": status(model),
         "epsilon": record.epsilon,
         "delta": record.delta,
         "mu": record.mu,
@@ -86,36 +105,81 @@ def as_plain(model: Any) -> dict[str, Any]:
         "unit_column": record.unit_column,
         "private": not record.insecure_seed,
         "rows_as_released": model.n_rows_,
+        "rounds": model.n_rounds_,
         "residual_std": None if variance is None else math.sqrt(variance),
+        "target_range": _finite(model.target_range_),
         "intercept": model.intercept_,
+        **(_coefficients(model) if hasattr(model, "coef_") else _curves(model)),
+        "warning": summary.warning or None,
+        "notes": list(summary.notes),
+        "statement": record.statement(),
     }
-    names = model._names()
-    if hasattr(model, "coef_"):
-        ends = model.coef_interval()
-        found["coefficients"] = [
+    return found
+
+
+def status(model: Any) -> str:
+    """Return what a model is worth: "full", "mean" or "nothing", which is noise alone."""
+    if hasattr(model, "status_"):
+        return str(model.status_)
+    if not math.isfinite(model.target_range_[0]):
+        return "nothing"
+    return "mean" if model.residual_variance_ is None else "full"
+
+
+def _coefficients(model: Any) -> dict[str, Any]:
+    """Return slopes and the intercept, with how far they may be off."""
+    parts = {"noise": model.coef_noise_, "sampling": model.coef_sampling_}
+    deviations = {
+        "std_error": model._standard_errors(sampling=True),
+        **{name: part.diagonal().clip(min=0.0) ** 0.5 for name, part in parts.items()},
+    }
+    if hasattr(model, "coef_bias_"):
+        deviations["bias"] = model.coef_bias_
+    errors: list[dict[str, Any]] = [
+        {
+            **{name: _number(part[place]) for name, part in deviations.items()},
+            "interval": _finite(ends),
+        }
+        for place, ends in enumerate(model.coef_interval(_LEVEL))
+    ]
+    found = []
+    for name, coef, error, ends in zip(
+        model.coef_names_, model.coef_, errors[:-1], model.feature_range_, strict=True
+    ):
+        # Of what has no range nothing is known: a level that was not seen, or all of a mean.
+        known = error if _finite(ends) else dict.fromkeys(error)
+        found.append({"name": name, "coef": float(coef), **known, "range": _finite(ends)})
+    intercept = {f"intercept_{name}": value for name, value in errors[-1].items()}
+    return {**intercept, "interval_level": _LEVEL, "coefficients": found}
+
+
+def _curves(model: Any) -> dict[str, Any]:
+    """Return the curves of an additive model."""
+    found = []
+    for place, (name, ends) in enumerate(zip(model._names(), model.feature_range_, strict=True)):
+        x, height = model.curve(place)
+        levels = isinstance(x, list)
+        known = _finite(ends) is not None
+        found.append(
             {
                 "name": name,
-                "coef": float(coef),
-                # Of a level that was not seen nothing is known.
-                "interval": [float(low), float(high)] if math.isfinite(high - low) else None,
-                "range": [float(end) if math.isfinite(end) else None for end in width],
-            }
-            for name, coef, (low, high), width in zip(
-                model.coef_names_, model.coef_, ends[:-1], model.feature_range_, strict=True
-            )
-        ]
-    else:
-        curves = [(name, *model.curve(place)) for place, name in enumerate(names)]
-        found["curves"] = [
-            {
-                "name": name,
-                "levels" if isinstance(x, list) else "x": x if isinstance(x, list) else x.tolist(),
+                "range": None if levels else _finite(ends),
+                "importance": float(height.max() - height.min()) if known else None,
+                "levels" if levels else "x": x if levels else x.tolist(),
                 "height": height.tolist(),
             }
-            for name, x, height in curves
-        ]
-    found["statement"] = record.statement()
-    return found
+        )
+    return {"curves": found}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _finite(ends: Iterable[float]) -> list[float] | None:
+    """Return two ends, None if they say nothing."""
+    found = [float(end) for end in ends]
+    return found if all(map(math.isfinite, found)) else None
 
 
 def _use_matplotlib() -> None:

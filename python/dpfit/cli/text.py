@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
+import os
+import shlex
 import shutil
 import sys
 import textwrap
@@ -13,7 +15,17 @@ from typing import Any
 
 from dpfit._printable import is_printable, printable
 
-__all__ = ["epilog", "is_terminal", "note", "paragraph", "progress", "say", "say_json", "unwrapped"]
+__all__ = [
+    "epilog",
+    "is_terminal",
+    "note",
+    "paragraph",
+    "program",
+    "progress",
+    "say",
+    "say_json",
+    "unwrapped",
+]
 
 _WIDEST = 100
 _LAYOUT = "\n\t"
@@ -55,6 +67,17 @@ def paragraph(text: str, indent: str = "") -> str:
     return textwrap.fill(
         text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
     )
+
+
+def program() -> str:
+    """Return what this program is called by, so that a line can be typed as it is shown."""
+    name = sys.argv[0]
+    found = shutil.which("dpfit")
+    if os.path.basename(name) != "dpfit" or not os.path.exists(name):
+        return "dpfit"
+    if found and os.path.samefile(found, name):
+        return "dpfit"
+    return shlex.quote(name)
 
 
 def is_terminal() -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
+import re
 from typing import IO, TYPE_CHECKING, Any
 
 from dpfit.cli.errors import failure
@@ -38,8 +38,12 @@ class TableWriter:
         return self
 
     def __exit__(self, kind: Any, *_: object) -> None:
-        if self._parquet is not None and kind is None:
+        if self._parquet is None:
+            return
+        if kind is None:
             self._parquet.close()
+        # Otherwise it would end a file that is not whole when it is forgotten, or complain.
+        self._parquet.is_open = False
 
     def write(self, table: pa.Table) -> None:
         """Write some rows; the first call decides on the columns."""
@@ -54,7 +58,7 @@ class TableWriter:
 
     def _write_csv(self, table: pa.Table) -> None:
         import pyarrow as pa
-        import pyarrow.csv as pc
+        import pyarrow.compute as pc
 
         if not self._has_header:
             text = io.StringIO()
@@ -63,14 +67,36 @@ class TableWriter:
             )
             self._file.write(text.getvalue().encode())
             self._has_header = True
-        # Arrow quotes all texts or none, and refuses to quote none where one needs it.
-        for style in ("none", "needed"):
-            part = io.BytesIO()
-            options = pc.WriteOptions(
-                include_header=False, delimiter=self._delimiter, quoting_style=style
-            )
-            with contextlib.suppress(pa.ArrowException):
-                pc.write_csv(table, part, options)
-                self._file.write(part.getbuffer())
-                return
-        raise failure("a column cannot be written as CSV", "write Parquet, or leave --keep")
+        if not len(table):
+            return
+        # Arrow's own writer puts all texts between quotes, or none.
+        columns = [self._values(column) for column in table.columns]
+        if len(columns) == 1:
+            # An empty line would be no row.
+            columns = [pc.if_else(pc.equal(columns[0], ""), '""', columns[0])]
+        delimiter, end, nothing = (
+            pa.scalar(text, pa.large_string()) for text in (self._delimiter, "\n", "")
+        )
+        lines = pc.binary_join_element_wise(*columns, delimiter)
+        for chunk in pc.binary_join_element_wise(lines, end, nothing).chunks:
+            size = pc.sum(pc.binary_length(chunk)).as_py()
+            self._file.write(memoryview(chunk.buffers()[2])[:size])
+
+    def _values(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return a column as it is written, with quotes where a value needs them."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        try:
+            texts = pc.fill_null(pc.cast(column, pa.large_string()), "")
+        except pa.ArrowException:
+            texts = None
+        if texts is None:
+            raise failure("a column cannot be written as CSV", "write Parquet, or leave --keep")
+        needed = pc.match_substring_regex(texts, f'["\r\n{re.escape(self._delimiter)}]')
+        if not pc.any(needed).as_py():
+            return texts
+        doubled = pc.replace_substring(texts, '"', '""')
+        quote, nothing = (pa.scalar(text, pa.large_string()) for text in ('"', ""))
+        quoted = pc.binary_join_element_wise(quote, doubled, quote, nothing)
+        return pc.if_else(needed, quoted, texts)

@@ -49,7 +49,7 @@ def named_source(
     names : sequence of str, optional
         The features, if they are known: those of a scan are picked out of all columns.
     without : sequence of str
-        Columns that are left out, if they are there.
+        Columns that are left out, if they are there. If `names` are all there, so is every other.
     """
     if isinstance(table, str | os.PathLike):
         raise ParameterError(
@@ -65,24 +65,32 @@ def named_source(
     if library == "dask":
         from dpfit.sources.dask import dask_source
 
-        return dask_source(table, target, unit, without)
+        return dask_source(table, target, unit, _left_out(table, names, without))
     if library == "pyspark":
         from dpfit.sources.spark import SparkSource
 
         _only_by_name(target, "target")
         _only_by_name(unit, "unit")
-        return SparkSource(table.drop(*without), target, unit)
+        return SparkSource(table.drop(*_left_out(table, names, without)), target, unit)
     if isinstance(table, np.ndarray | list | tuple):
         return None
     frame = as_frame(table)
     if frame is not None:
-        left_out = [name for name in without if name in frame.columns]
+        left_out = [n for n in _left_out(frame, names, without) if n in frame.columns]
         return FrameSource(frame.drop(left_out) if left_out else frame, target, unit)
     if hasattr(table, "__arrow_c_stream__"):
         _only_by_name(target, "target")
         _only_by_name(unit, "unit")
         return ScanSource(Scan(StreamReader(table), target, _STREAM_LIMIT), target, unit, names)
     return None
+
+
+def _left_out(table: Any, names: Sequence[str] | None, without: Sequence[str]) -> Sequence[str]:
+    """Return the columns that are no features; if features are missing, that is told elsewhere."""
+    columns = list(getattr(table, "columns", ()))
+    if names is None or not set(names) <= set(columns):
+        return without
+    return [name for name in columns if name not in names]
 
 
 def _only_by_name(values: Any, what: str) -> None:

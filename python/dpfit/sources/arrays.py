@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpfit.schema import Binary, Categorical, Kind, Numeric
+from dpfit.schema import Binary, Categorical, Date, Kind, Numeric
 from dpfit.sources.columns import encode_array
 from dpfit.sources.source import LocalSource, Read, rows_in_batch
 from dpfit.table import Array
@@ -41,7 +41,7 @@ class ArraySource(LocalSource):
     def read(self, kinds: Sequence[Kind]) -> Iterator[Read]:
         """Read all rows: at once if they are numbers, and nothing is copied then."""
         x, y = self._x, self._y
-        if x.dtype != object and not any(isinstance(kind, Categorical) for kind in kinds):
+        if x.dtype != object and not any(isinstance(kind, Categorical | Date) for kind in kinds):
             yield Read(x, y, self._unit)
             return
         step = rows_in_batch(self.columns)

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpfit.exceptions import ParameterError
-from dpfit.schema import Categorical, Kind
-from dpfit.sources.objects import from_objects, several_types_problem
+from dpfit.schema import Categorical, Date, Kind
+from dpfit.sources.objects import from_objects, no_dates_problem, several_types_problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,15 +77,17 @@ def encode_array(values: Array, kind: Kind | None, name: str) -> Array:
     if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):
         values = values.astype(np.float64)
     if values.dtype == object:
-        found = from_objects(values, name)
+        found = from_objects(values, name, dates=isinstance(kind, Date))
         if not isinstance(found, np.ndarray):
             return encode_arrow(found, kind, name)
-        if np.isnan(found).all():
-            # Nothing is there, of whatever type.
+        if isinstance(kind, Date) or np.isnan(found).all():
+            # Days; or nothing is there, of whatever type.
             return found
         values = found
     if values.dtype.kind not in "iufb" or not values.dtype.isnative:
         return encode_arrow(_to_arrow(values, name), kind, name)
+    if isinstance(kind, Date):
+        raise ParameterError(no_dates_problem(name))
     return _numbered(values, kind, name) if isinstance(kind, Categorical) else values
 
 
@@ -117,6 +119,8 @@ def encode_arrow(values: pa.Array | pa.ChunkedArray, kind: Kind | None, name: st
         values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.nulls(0, values.type)
     if isinstance(kind, Categorical) and kind.is_text:
         return _named(values, kind, name)
+    if isinstance(kind, Date) and not _is_date(values.type):
+        raise ParameterError(no_dates_problem(name))
     if _is_text(values.type):
         raise ParameterError(_target_problem(name) if kind is None else text_problem(name))
     if pa.types.is_dictionary(values.type):
@@ -222,6 +226,15 @@ def _missing(codes: Array, values: pa.Array) -> Array:
 
 def _code(kind: Categorical) -> type[np.signedinteger[Any]]:
     return np.int8 if len(kind.levels) < 128 else np.int16
+
+
+def _is_date(kind: pa.DataType) -> bool:
+    """Return whether a type is of dates, or says nothing."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_null(kind))
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpfit.exceptions import SourceError
-from dpfit.schema import Categorical, Level
+from dpfit.schema import Categorical, Date, Level
 from dpfit.sources.attempts import attempt, each
 from dpfit.sources.delimiters import delimiter_hint, header_of
 from dpfit.sources.opened import File, label, readable
@@ -60,6 +60,10 @@ class CsvFiles:
         # One row may make the difference between numbers and true or false: it declares nothing.
         types = [pa.float64() if pa.types.is_boolean(kind) else kind for kind in found.types]
         return pa.schema(list(zip(found.names, types, strict=True)))
+
+    def guessed(self) -> pa.Schema:
+        """Return what :meth:`schema` does, with true and false as such, for a person to check."""
+        return self._schema(self._paths[0])
 
     def _schema(self, path: File) -> pa.Schema:
         import pyarrow as pa
@@ -145,6 +149,8 @@ def _csv_type(field: pa.Field, kind: ReadKind) -> pa.DataType:
 
     if kind in ("unit", "text") or (isinstance(kind, Categorical) and kind.is_text):
         return pa.large_string()
+    if isinstance(kind, Date) and pa.types.is_null(field.type):
+        return pa.timestamp("us")
     if pa.types.is_integer(field.type) or pa.types.is_null(field.type):
         # A column of zeros, or of nothing, may go on with any number.
         return pa.float64()

@@ -28,6 +28,7 @@ def scan_parquet(
     path: str | os.PathLike[str] | IO[bytes],
     *,
     target: str | None = None,
+    without: Sequence[str] = (),
     memory_limit: int | str = _LIMIT,
 ) -> Scan:
     """Return the rows of Parquet files, to be read when a model is fitted.
@@ -39,6 +40,8 @@ def scan_parquet(
         or an open file, which is read from its beginning and left open.
     target : str, optional
         The column that is the target; not needed to predict.
+    without : sequence of str
+        Columns that are no features, such as names of people; they are not read.
     memory_limit : int or str, default "1GB"
         What a fit may hold in memory of the rows, as bytes or as text like ``"500MB"``. What is
         beyond goes to temporary files without a name, in the folder that `tempfile` chooses
@@ -63,13 +66,14 @@ def scan_parquet(
     ['size']
     >>> folder.cleanup()
     """
-    return Scan(_ParquetFiles(files_at(path, ".parquet")), target, memory_limit)
+    return Scan(_ParquetFiles(files_at(path, ".parquet")), target, memory_limit, without)
 
 
 def scan_csv(
     path: str | os.PathLike[str] | IO[bytes],
     *,
     target: str | None = None,
+    without: Sequence[str] = (),
     delimiter: str = ",",
     memory_limit: int | str = _LIMIT,
 ) -> Scan:
@@ -82,6 +86,8 @@ def scan_csv(
         ``.bz2`` are decompressed. An open file is read from its beginning and left open.
     target : str, optional
         The column that is the target; not needed to predict.
+    without : sequence of str
+        Columns that are no features, such as names of people; they are not read.
     delimiter : str, default ","
         What is between values.
     memory_limit : int or str, default "1GB"
@@ -99,13 +105,14 @@ def scan_csv(
     """
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii():
         raise ParameterError("delimiter must be one character, of ASCII")
-    return Scan(CsvFiles(files_at(path, ".csv"), delimiter), target, memory_limit)
+    return Scan(CsvFiles(files_at(path, ".csv"), delimiter), target, memory_limit, without)
 
 
 def scan_batches(
     factory: Callable[[], Iterable[Any]],
     *,
     target: str | None = None,
+    without: Sequence[str] = (),
     memory_limit: int | str = _LIMIT,
 ) -> Scan:
     """Return rows that a program makes, batch by batch, to be read when a model is fitted.
@@ -118,6 +125,8 @@ def scan_batches(
         once for all rows. A batch must not be changed after it was given: it is not copied.
     target : str, optional
         The column that is the target; not needed to predict.
+    without : sequence of str
+        Columns that are no features, such as names of people; they are not read.
     memory_limit : int or str, default "1GB"
         As in :func:`scan_parquet`.
 
@@ -128,7 +137,7 @@ def scan_batches(
     """
     if not callable(factory):
         raise ParameterError("factory must be callable: it is asked for the batches anew")
-    return Scan(_Factory(factory), target, memory_limit)
+    return Scan(_Factory(factory), target, memory_limit, without)
 
 
 class _ParquetFiles:

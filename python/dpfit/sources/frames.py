@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpfit.exceptions import ParameterError, SourceError
-from dpfit.schema import Binary, Categorical, Kind, Numeric
+from dpfit.schema import Binary, Categorical, Date, Kind, Numeric
 from dpfit.sources.columns import encode_array, encode_arrow
 from dpfit.sources.objects import from_objects, several_types_problem
 from dpfit.sources.source import Floats, LocalSource, Read, rows_in_batch
@@ -231,6 +231,8 @@ def _declared(series: nw.Series[Any]) -> Kind | None:
         if all(isinstance(level, str | int) for level in levels):
             return _levels(levels, series.name)
         return Numeric()
+    if dtype == nw.Date or isinstance(dtype, nw.Datetime):
+        return Date()
     return None if dtype == nw.String else Numeric()
 
 

@@ -19,7 +19,7 @@ from dpfit.exceptions import ParameterError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["from_objects", "several_types_problem"]
+__all__ = ["from_objects", "no_dates_problem", "several_types_problem"]
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -34,7 +34,14 @@ def several_types_problem(name: str) -> str:
     return f"column {name!r} must hold values of one type: numbers, texts or dates"
 
 
-def from_objects(values: Sequence[Any] | Array, name: str) -> Array | pa.Array:
+def no_dates_problem(name: str) -> str:
+    """Return what to say of a column that should be one of dates."""
+    return f"column {name!r} must hold dates, as the fit or its schema says"
+
+
+def from_objects(
+    values: Sequence[Any] | Array, name: str, *, dates: bool = False
+) -> Array | pa.Array:
     """Return objects as numbers, or as Arrow's text if they are texts.
 
     Parameters
@@ -43,6 +50,8 @@ def from_objects(values: Sequence[Any] | Array, name: str) -> Array | pa.Array:
         Objects of one sort; None, NaN and what pandas has for it are missing.
     name : str
         The column, for messages.
+    dates : bool
+        Whether nothing but dates is expected.
 
     Privacy
     -------
@@ -60,6 +69,8 @@ def from_objects(values: Sequence[Any] | Array, name: str) -> Array | pa.Array:
     if not sorts:
         return np.full(len(given), np.nan)
     (convert,) = sorts
+    if dates and convert not in (_instant, _date):
+        raise ParameterError(no_dates_problem(name))
     assert convert is not None
     if convert is str:
         texts = [None if none else str(v) for v, none in zip(given, missing, strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import io
 import os
+import threading
 from typing import IO, Any, TypeAlias
 
 from dpfit.exceptions import ParameterError, SourceError
@@ -43,6 +44,10 @@ def label(file: File) -> str:
     return repr(file) if isinstance(file, str) else "the open file"
 
 
+# Arrow reads in threads, and a file has one place for all who read it.
+_ONE_AT_A_TIME = threading.Lock()
+
+
 class _FromTheBeginning(io.RawIOBase):
     """An open file with a place of its own, so that it can be read anew. Closing leaves it open."""
 
@@ -65,8 +70,9 @@ class _FromTheBeginning(io.RawIOBase):
         return self._place
 
     def readinto(self, buffer: Any) -> int:
-        self._file.seek(self._place)
-        data = self._file.read(len(buffer))
+        with _ONE_AT_A_TIME:
+            self._file.seek(self._place)
+            data = self._file.read(len(buffer))
         buffer[: len(data)] = data
         self._place += len(data)
         return len(data)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from dpfit.exceptions import ParameterError, SourceError
-from dpfit.schema import Binary, Kind, Numeric
+from dpfit.schema import Binary, Date, Kind, Numeric
 from dpfit.sources.columns import encode_arrow, type_name
 from dpfit.sources.delimiters import delimiter_hint
 from dpfit.sources.frames import taken
@@ -48,14 +48,45 @@ class Reader(Protocol):
 class Scan:
     """Rows that are read when a model is fitted, or asked to predict; see `dpfit.scan_parquet`."""
 
-    def __init__(self, reader: Reader, target: str | None, memory_limit: int | str) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        target: str | None,
+        memory_limit: int | str,
+        without: Sequence[str] = (),
+    ) -> None:
         if target is not None and not isinstance(target, str):
             raise ParameterError("target must be the name of a column")
-        self.reader, self.target = reader, target
+        if isinstance(without, str) or not all(isinstance(name, str) for name in without):
+            raise ParameterError('without must be a list of names of columns, as ["name"]')
+        self.reader = _Without(reader, without) if without else reader
+        self.target = target
         self.memory_limit = size_in_bytes(memory_limit)
 
     def __repr__(self) -> str:
         return f"<dpfit scan of {self.reader!r}>"
+
+
+class _Without:
+    """A reader that leaves columns out."""
+
+    def __init__(self, reader: Reader, names: Sequence[str]) -> None:
+        self._reader, self._names = reader, list(names)
+
+    def __repr__(self) -> str:
+        return repr(self._reader)
+
+    def schema(self) -> pa.Schema:
+        import pyarrow as pa
+
+        found = self._reader.schema()
+        for name in self._names:
+            if name not in found.names:
+                raise ParameterError(f"the table has no column {name!r} to leave out")
+        return pa.schema(field for field in found if field.name not in self._names)
+
+    def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
+        return self._reader.read(names, kinds)
 
 
 def size_in_bytes(size: int | str) -> int:
@@ -183,6 +214,8 @@ def arrow_kind(kind: pa.DataType) -> Kind | None:
         kind = kind.value_type
     if pa.types.is_boolean(kind):
         return Binary()
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return Date()
     return None if _sort(kind) == "text" else Numeric()
 
 

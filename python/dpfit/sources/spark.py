@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from dpfit.exceptions import ParameterError
-from dpfit.schema import Binary, Kind, Numeric
+from dpfit.schema import Binary, Date, Kind, Numeric
 from dpfit.sources.blocks import (
     Block,
     Failure,
@@ -27,6 +27,7 @@ from dpfit.sources.blocks import (
 )
 from dpfit.sources.cluster import FAN_IN, ClusterSource, Parts, computed
 from dpfit.sources.frames import feature_places
+from dpfit.sources.objects import no_dates_problem
 from dpfit.sources.source import Predictor, rows_in_batch
 from dpfit.table import Batch
 
@@ -39,6 +40,8 @@ __all__ = ["SparkSource"]
 _SCHEMA = "failure string, text string, packed binary"
 # Spark hands a worker many rows at once, as one buffer of at most 2 GiB.
 _MOST_BYTES, _GOOD_BYTES = 1 << 29, 1 << 27
+# Types of dates, by their names.
+_DATES = ("date", "timestamp", "timestamp_ntz")
 _MICROSECONDS = 86_400_000_000
 
 Work: TypeAlias = Callable[[Iterator["pa.RecordBatch"]], Iterable[bytes]]
@@ -71,7 +74,7 @@ class SparkSource(ClusterSource):
         """Let the executors make numbers of the rows, and keep them."""
         names = [*self._features, *(name for name in (self._target, self._unit) if name)]
         step = rows_in_batch(self.columns)
-        encode = _Encode(names, list(kinds), self._target, self._unit, max_rows, step)
+        encode = _Encode(names, self._sent(kinds), self._target, self._unit, max_rows, step)
 
         def frame() -> Any:
             rows = self._table.select(*self._columns(names))
@@ -102,12 +105,23 @@ class SparkSource(ClusterSource):
         days = f"({ticks} - {rest}) div {_MICROSECONDS} + cast({rest} as double) / {_MICROSECONDS}"
         return functions.expr(days)
 
+    def _sent(self, kinds: Sequence[Kind]) -> list[Kind]:
+        """Return what the columns are when workers get them: instants are numbers by then."""
+        found: list[Kind] = []
+        for name, kind in zip(self._features, kinds, strict=True):
+            if isinstance(kind, Date) and self._types[name] not in (*_DATES, "void"):
+                raise ParameterError(no_dates_problem(name))
+            if isinstance(kind, Date) and self._types[name] == "timestamp":
+                kind = Numeric(*(kind.bounds or ()))
+            found.append(kind)
+        return found
+
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
         """Return a column for ``withColumn``: predictions are made when it is computed."""
         import pandas as pd
         from pyspark.sql import functions
 
-        plain, names = list(kinds), self._features
+        plain, names = self._sent(kinds), self._features
 
         def predictions(frame):  # type: ignore[no-untyped-def]
             return frame_source(frame.set_axis(names, axis=1)).predict(plain, predictor)
@@ -205,6 +219,8 @@ def _declared(kind: str) -> Kind | None:
     """Return what a type of Spark, by its name, says of a column; None for text."""
     if kind == "boolean":
         return Binary()
+    if kind in _DATES:
+        return Date()
     return None if kind.partition("(")[0] in ("string", "varchar", "char") else Numeric()
 
 

@@ -1,0 +1,77 @@
+"""``schema infer`` says what it saw, and what it could not see."""
+
+import json
+
+import pytest
+
+import dpfit
+
+from .tool import dpfit as run
+
+ROWS = """,customer,admitted,smoker,later,cost
+0,100001,2023-11-15,TRUE,,1.5
+1,100002,2023-11-16,FALSE,,2.5
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "rows.csv").write_text(ROWS)
+    return tmp_path
+
+
+def test_types_that_the_beginning_shows(place, quick):
+    done = run(place, "schema infer rows.csv -t cost -o s.json", program=quick)
+    assert done.returncode == 0, done.stderr
+    schema = dpfit.Schema.from_json(place / "s.json")
+    assert dict(schema) == {
+        "": dpfit.Numeric(),
+        "customer": dpfit.Numeric(),
+        "admitted": dpfit.Date(),
+        "smoker": dpfit.Binary(),
+        "later": dpfit.Numeric(),
+    }
+    text = " ".join(done.stdout.decode().split())
+    assert "Columns of numbers, without bounds: '', customer, later" in text
+    assert "is no feature: --without" in text
+    assert "Columns of dates, without bounds: admitted They become days since 1970-01-01" in text
+    assert "nothing but missing values, taken for numbers: later" in text
+    found = json.loads(run(place, "schema infer rows.csv --json", program=quick).stdout)
+    assert found["empty"] == ["later"]
+    assert "admitted" in found["open"]
+
+
+def test_a_fit_takes_the_guess_of_nobody(place, quick):
+    lines = ["flag,y", *["TRUE,1", "FALSE,2"] * 500]
+    (place / "flags.csv").write_text("\n".join(lines))
+    line = "fit flags.csv -t y -e 5 -q -o m.json"
+    assert run(place, line, program=quick).returncode == 0
+    assert dpfit.load(place / "m.json")._kinds == [dpfit.Numeric()]
+    assert run(place, "schema infer flags.csv -t y -o s.json", program=quick).returncode == 0
+    assert run(place, f"{line} --schema s.json", program=quick).returncode == 0
+    assert dpfit.load(place / "m.json")._kinds == [dpfit.Binary()]
+
+
+def test_bounds_may_be_dates(place, quick):
+    lines = ["day,y", *(f"2023-11-{day:02d},{day}" for day in range(1, 31))]
+    (place / "days.csv").write_text("\n".join(lines))
+    run(place, "schema infer days.csv -t y -o s.json", program=quick)
+    plain = json.loads((place / "s.json").read_text())
+    plain["columns"][0].update(low="2023-01-01", high="2023-12-31")
+    (place / "s.json").write_text(json.dumps(plain))
+    done = run(place, "fit days.csv -t y -e 5 -q --schema s.json -o m.json", program=quick)
+    assert done.returncode == 0, done.stderr
+    assert dpfit.load(place / "m.json")._kinds == [dpfit.Date("2023-01-01", "2023-12-31")]
+    (place / "numbers.csv").write_text("day\n151123\n")
+    done = run(place, "predict m.json numbers.csv -o -", program=quick)
+    assert done.returncode == 2
+    assert b"column 'day' must hold dates" in done.stderr
+
+
+def test_a_query_converts_dates(place, quick):
+    lines = ["day,y", *(f"2023-11-{1 + day % 30:02d},{day % 30}" for day in range(3000))]
+    (place / "days.csv").write_text("\n".join(lines))
+    assert run(place, "fit days.csv -t y -e 5 -q -o m.json", program=quick).returncode == 0
+    for dialect, word in (("standard", b"EXTRACT(EPOCH"), ("sqlite", b"julianday")):
+        line = f"show m.json --sql rows --dialect {dialect}"
+        assert word in run(place, line, program=quick).stdout
