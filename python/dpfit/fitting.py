@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from dpfit._progress import rounds
 from dpfit.accounting import Purse, per_round
 from dpfit.basis import Basis, Ramp, additive_ramps, level_ramps, linear_ramps
 from dpfit.boosting import Averaged, Boosting
+from dpfit.bounds import Bounds, narrowed_bounds
 from dpfit.levels import seen_levels
 from dpfit.marginal import Marginal
 from dpfit.plain import RowMap
@@ -113,6 +115,18 @@ def fit_table(
         if not rows_are_public:
             again = publisher.count(table.rows(), purse.take(shares.rows))
             plan = replace(plan, rows=max(_combined(rows, again, shares.rows / SHARES.rows), 1.0))
+    *bounds, of_target_bounds = narrowed_bounds(
+        table.histogram,
+        publisher,
+        [*(None if mean_only else _bounds(kind) for kind in kinds), target.bounds],
+        plan.rows,
+        mu,
+        purse,
+        shares,
+        functools.partial(plan.hides, additive=additive),
+    )
+    kinds = [Numeric(*pair) if pair else kind for kind, pair in zip(kinds, bounds, strict=True)]
+    target = Numeric(*of_target_bounds) if of_target_bounds else target
     marginals = release_marginals(
         table.histogram, publisher, [*wanted, target.bounds is None], plan.rows, purse, shares
     )
@@ -139,6 +153,10 @@ def fit_table(
     if mean_only:
         return replace(model.mean(purse.rest()), target_is_seen=is_seen)
     return replace(model.boost(gram, purse, additive=additive), target_is_seen=is_seen)
+
+
+def _bounds(kind: Kind) -> Bounds | None:
+    return kind.bounds if isinstance(kind, Numeric) else None
 
 
 def _combined(first: float, second: float, ratio: float) -> float:
