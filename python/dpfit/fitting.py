@@ -65,6 +65,10 @@ class Fitted:
         How many there were.
     target_is_seen : bool
         Whether it is known where the target lies. Otherwise `centre` and `scale` are guesses.
+    marginals : tuple of Marginal or None
+        What was released of the columns, for those without bounds.
+    tau : float
+        Where residuals were clipped in the last rounds.
     """
 
     basis: Basis
@@ -76,6 +80,8 @@ class Fitted:
     clipped_variance: float | None
     rounds: int
     target_is_seen: bool = True
+    marginals: tuple[Marginal | None, ...] = ()
+    tau: float = 1.0
 
 
 def fit_table(
@@ -152,7 +158,8 @@ def fit_table(
     is_seen = of_target is None or of_target.is_seen
     if mean_only:
         return replace(model.mean(purse.rest()), target_is_seen=is_seen)
-    return replace(model.boost(gram, purse, additive=additive), target_is_seen=is_seen)
+    fitted = model.boost(gram, purse, additive=additive)
+    return replace(fitted, target_is_seen=is_seen, marginals=tuple(marginals), tau=model.tau)
 
 
 def _bounds(kind: Kind) -> Bounds | None:
@@ -225,7 +232,8 @@ class _Model:
         # All of the noise in a few rows would be a mean beyond the range of the target.
         theta = np.clip(noisy / (self.plan.rows * length), -1.0, 1.0) / length
         covariance = np.array([[(sigma / (self.plan.rows * self.basis.intercept)) ** 2]])
-        averaged = Averaged(theta, np.eye(1), covariance, np.array([[1.0 / self.plan.rows]]))
+        sampling = np.array([[1.0 / self.plan.rows]])
+        averaged = Averaged(theta, np.eye(1), covariance, sampling, np.zeros((1, 1)))
         return Fitted(self.basis, self.centre, self.scale, averaged, self.plan.rows, None, None, 1)
 
     def boost(self, gram: _native.Gram, purse: Purse, *, additive: bool) -> Fitted:
