@@ -36,6 +36,8 @@ _OUTER = 0.01
 _TAIL_HEIGHT = 2.0
 # Bins between the median and a cut.
 _STEP = 1.5
+# Bins between two knots of a curve, at least.
+_APART = 1.0
 # With binary columns the squared norm grows with their number, but less than by one each: flags
 # are seldom set, and of those that stand for levels of one column one is.
 _BINARY_NORM = 0.5
@@ -163,7 +165,8 @@ def additive_ramps(column: int, kind: Kind, marginal: Marginal | None, knots: in
     least = 1e-9 * (points[-1] - points[0])
     kept = [float(points[0])]
     for point in points[1:]:
-        if point - kept[-1] > least:
+        # Knots within one bin would bend the curve where the rows may all have one value.
+        if point - kept[-1] > max(least, _APART * marginal.width_at(float(point))):
             kept.append(float(point))
     if len(kept) == 1:
         kept = list(_apart(kept[0], kept[0]))
