@@ -69,6 +69,8 @@ class Fitted:
         What was released of the columns, for those without bounds.
     tau : float
         Where residuals were clipped in the last rounds.
+    means : array or None
+        Of the features, by the released X'X.
     """
 
     basis: Basis
@@ -82,6 +84,7 @@ class Fitted:
     target_is_seen: bool = True
     marginals: tuple[Marginal | None, ...] = ()
     tau: float = 1.0
+    means: Floats | None = None
 
 
 def fit_table(
@@ -146,7 +149,10 @@ def fit_table(
             if isinstance(kind, Categorical):
                 ramps += level_ramps(column, kind)
             elif additive:
-                ramps += additive_ramps(column, kind, marginal, knots or plan.knots)
+                asked = knots is not None
+                ramps += additive_ramps(
+                    column, kind, marginal, knots or plan.knots, all_knots=asked
+                )
             else:
                 ramps += linear_ramps(column, kind, marginal, plan.cuts)
         basis = Basis.fit_to_norm(
@@ -280,6 +286,10 @@ class _Model:
         averaged = replace(
             averaged, noise=averaged.noise / inside**2, sampling=averaged.sampling / inside**2
         )
+        weight = max(float(noisy_gram[-1, -1]), sigma)
+        means = noisy_gram[:-1, -1] / weight * math.sqrt(self.basis.intercept)
         return Fitted(
-            self.basis, self.centre, self.scale, averaged, plan.rows, variance, clipped, plan.rounds
+            *(self.basis, self.centre, self.scale, averaged, plan.rows, variance, clipped),
+            rounds=plan.rounds,
+            means=means,
         )

@@ -189,7 +189,7 @@ def additive_summary(model: PrivateAdditiveRegression) -> Summary:
     columns = ("", "range", "knots", "lowest", "highest", "importance")
     notes = [
         "lowest and highest are the least and the greatest height of a feature's curve, in units "
-        "of the target; a curve is zero at the median and flat beyond the range. importance is "
+        "of the target; a curve is zero on average and flat beyond the range. importance is "
         "highest minus lowest; knots are the points inside of the range where a curve may bend.",
         "Noise that was added for privacy is in the heights: curves that are all noise have an "
         "importance, too.",
