@@ -7,7 +7,7 @@ import functools
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -220,6 +220,18 @@ class PrivateModel(PrivateRegressor):
 
     def _knots(self, kinds: Sequence[Kind]) -> int | None:
         return None
+
+    @property
+    def status_(self) -> Literal["full", "mean", "nothing"]:
+        """What the model is worth: all it should be, a mean, or nothing that the noise shows.
+
+        ``"mean"``: there were too few rows for slopes or curves, and every prediction is the mean
+        of the target. ``"nothing"``: the noise hides even where the target lies.
+        """
+        check_is_fitted(self)
+        if not math.isfinite(self.target_range_[0]):
+            return "nothing"
+        return "mean" if self.residual_variance_ is None else "full"
 
     def predict(self, X: Any) -> Any:
         """Predict, batch by batch.

@@ -58,7 +58,7 @@ class PrivateAdditiveRegression(PrivateModel):
     Attributes
     ----------
     intercept_ : float
-        What is predicted where all curves are zero: at the median of every feature.
+        What is predicted where all curves are zero: about the mean of the target.
     feature_range_ : array of shape (n_features, 2)
         Where the curves go: `predict` takes a value beyond as the nearest end.
     target_range_ : tuple of two floats
@@ -135,6 +135,7 @@ class PrivateAdditiveRegression(PrivateModel):
         self._curves: list[tuple[Floats, Floats]] = []
         ranges = np.tile([-np.inf, np.inf], (len(kinds), 1))
         size = fitted.scale * basis.gain
+        constant = fitted.scale * math.sqrt(basis.intercept) * theta[-1]
         for column, kind in enumerate(kinds):
             ramps = [(basis.ramps[i], theta[i]) for i in basis.of_column(column)]
             if isinstance(kind, Categorical):
@@ -151,9 +152,16 @@ class PrivateAdditiveRegression(PrivateModel):
             heights = np.zeros(len(points))
             for ramp, coefficient in ramps:
                 heights += coefficient * ramp.values(points)
-            self._curves.append((points, size * heights))
+            heights *= size
+            if fitted.means is not None:
+                # Zero on average: at one point, a curve has the noise of that point everywhere.
+                used = basis.of_column(column)
+                mean = fitted.scale * float(theta[used] @ fitted.means[used])
+                mean = min(max(mean, float(heights.min())), float(heights.max()))
+                heights -= mean
+                constant += mean
+            self._curves.append((points, heights))
             ranges[column] = points[0], points[-1]
-        constant = fitted.scale * math.sqrt(basis.intercept) * theta[-1]
         self.intercept_ = float(fitted.centre + constant)
         self.feature_range_ = ranges
 
@@ -187,9 +195,9 @@ class PrivateAdditiveRegression(PrivateModel):
         -------
         x, height : arrays
             The curve is straight between these points and flat beyond; heights are in the units
-            of y, and zero at the feature's median. Of a categorical column x is the list of its
-            levels, whose heights add up to zero or, if there are rows with a level that is not
-            listed, are relative to those; such a level has the height zero.
+            of y, and zero on average over the rows, as far as X'X shows. Of a categorical column
+            x is the list of its levels, whose heights add up to zero or, if there are rows with a
+            level that is not listed, are relative to those; such a level has the height zero.
         """
         place = self._place(feature)
         x, height = self._curves[place]

@@ -145,8 +145,14 @@ def _long_pieces(marginal: Marginal, median: float, side: int, cuts: Cuts) -> li
     return points
 
 
-def additive_ramps(column: int, kind: Kind, marginal: Marginal | None, knots: int) -> list[Ramp]:
-    """Return the ramps between knots at quantiles; between equal steps if bounds are public."""
+def additive_ramps(
+    column: int, kind: Kind, marginal: Marginal | None, knots: int, *, all_knots: bool = False
+) -> list[Ramp]:
+    """Return the ramps between knots at quantiles; between equal steps if bounds are public.
+
+    Of several knots in one bin of the marginal one is kept, unless all are asked for: the rows of
+    a bin may all have one value, beside which a curve would bend by noise alone.
+    """
     if isinstance(kind, Binary):
         return [_public(column, kind, 0.0)]
     if marginal is None:
@@ -163,7 +169,8 @@ def additive_ramps(column: int, kind: Kind, marginal: Marginal | None, knots: in
     least = 1e-9 * (points[-1] - points[0])
     kept = [float(points[0])]
     for point in points[1:]:
-        if point - kept[-1] > least:
+        apart = 0.0 if all_knots else marginal.width_at(float(point))
+        if point - kept[-1] > max(least, apart):
             kept.append(float(point))
     if len(kept) == 1:
         kept = list(_apart(kept[0], kept[0]))
@@ -201,6 +208,8 @@ class Basis:
         Columns whose effects of levels need not add up to zero.
     unseen : set of int
         Features of levels that are too rare to have an effect.
+    rare : set of int
+        Features of other levels that may have no rows.
     """
 
     ramps: tuple[Ramp, ...]
@@ -209,6 +218,7 @@ class Basis:
     intercept: float
     free: frozenset[int] = frozenset()
     unseen: frozenset[int] = frozenset()
+    rare: frozenset[int] = frozenset()
 
     @classmethod
     def fit_to_norm(

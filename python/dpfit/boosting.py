@@ -21,6 +21,8 @@ Gradient: TypeAlias = Callable[[Floats], tuple[Floats, float]]
 _FLOOR = 0.3
 # What is assumed of X'X where its noise hides it, as a share of the noise's spectral norm.
 _UNSEEN = 0.3
+# The least that is assumed of X'X for the bias of rounds that do not converge.
+_LEAST = 0.05
 # The last rounds are for the constant if less than this share of the predictions is signal.
 _CONSTANT_BELOW = 0.9
 _CONSTANT_ROUNDS = 3
@@ -42,12 +44,16 @@ class Averaged:
         The covariance, in `directions`, of the noise of the rounds.
     sampling : array
         The covariance that errors of variance one in the rows would add.
+    shrinkage : array
+        Squares and products, in `directions`, of how far theta may be off because it starts at
+        zero and the rounds may not have come to their end, or because it was shrunk.
     """
 
     theta: Floats
     directions: Floats
     noise: Floats
     sampling: Floats
+    shrinkage: Floats
 
 
 class Boosting:
@@ -87,6 +93,7 @@ class Boosting:
         self._directions = directions
         nothing = np.zeros((directions.shape[1], directions.shape[1]))
         self._state = _Noise(nothing, nothing)
+        self._rounds = 0
         # What stays, whatever the rounds do.
         self._fixed: Floats = np.zeros(len(gram))
         self.restrict(directions)
@@ -123,6 +130,7 @@ class Boosting:
         moved = np.nan_to_num(self.theta + step, posinf=_LARGEST, neginf=-_LARGEST)
         self.theta = np.clip(moved, -_LARGEST, _LARGEST)
         self._state.advance(sigma * self._step)
+        self._rounds += 1
         result: Floats = moments
         return result
 
@@ -149,8 +157,10 @@ class Boosting:
         noise = self._state.mean_covariance(rounds)
         theta = total / rounds
         sampling = self._sampling(rounds)
-        theta = self._shrunk(theta, self._signal_share(theta, noise + variance * sampling))
-        return Averaged(theta, self._directions, noise, sampling)
+        factor = self._signal_share(theta, noise + variance * sampling)
+        shrinkage = self._not_reached(theta, factor, rounds)
+        theta = self._shrunk(theta, factor)
+        return Averaged(theta, self._directions, noise, sampling, shrinkage)
 
     def _signal_share(self, theta: Floats, noise: Floats) -> float:
         """Return the share of what varies in the predictions that is not noise.
@@ -191,6 +201,7 @@ class Boosting:
     ) -> Averaged:
         """Shrink the slopes and find the constant anew."""
         sampling, directions = self._sampling(done), self._directions
+        shrinkage = self._not_reached(theta, factor, done)
         self.theta = self._shrunk(theta, factor)
         self._fixed = self.theta.copy()
         self._fixed[-1] = 0.0
@@ -204,7 +215,29 @@ class Boosting:
         noise = noise * factor**2
         noise[-1, :] = noise[:, -1] = 0.0
         noise[-1, -1] = self._state.mean_covariance(rounds)[0, 0]
-        return Averaged(total / rounds, directions, noise, sampling)
+        # The constant was found anew.
+        shrinkage[-1, :] = shrinkage[:, -1] = 0.0
+        return Averaged(total / rounds, directions, noise, sampling, shrinkage)
+
+    def _not_reached(self, theta: Floats, factor: float, rounds: int) -> Floats:
+        """Return squares of what is missing of theta, before it is multiplied by `factor`.
+
+        A round leaves a share of the way to go, which along an eigenvector of X'X follows from the
+        true eigenvalue. That is as much below the noisy one as the noise can make it; where that
+        leaves nothing, as good as nothing is known of how far there is to go.
+        """
+        values, vectors = scipy.linalg.eigh(self._small)
+        true = np.maximum(values - self._norm, _LEAST * self._norm)
+        # Of the step, along these eigenvectors; it has them as its own unless it is held back.
+        step = np.einsum("ij,ik,kj->j", vectors, self._step, vectors)
+        left = np.clip(1.0 - step * true, 0.0, 1.0)
+        times = np.arange(self._rounds - rounds + 1, self._rounds + 1)
+        left = np.mean(left[:, None] ** times, axis=1)
+        small = self._directions.T @ theta
+        missing = (vectors.T @ small) * left / (1.0 - left)
+        slopes = np.append((1.0 - factor) * small[:-1], 0.0)
+        result: Floats = (vectors * np.square(missing)) @ vectors.T + np.outer(slopes, slopes)
+        return result
 
     def _sampling(self, rounds: int) -> Floats:
         """Return the covariance that errors of variance one in the rows would add."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from dpfit._progress import rounds
 from dpfit.accounting import Purse, per_round
 from dpfit.basis import Basis, Ramp, additive_ramps, level_ramps, linear_ramps
 from dpfit.boosting import Averaged, Boosting
+from dpfit.bounds import Bounds, narrowed_bounds
 from dpfit.levels import seen_levels
 from dpfit.marginal import Marginal
 from dpfit.plain import RowMap
@@ -63,6 +65,12 @@ class Fitted:
         How many there were.
     target_is_seen : bool
         Whether it is known where the target lies. Otherwise `centre` and `scale` are guesses.
+    marginals : tuple of Marginal or None
+        What was released of the columns, for those without bounds.
+    tau : float
+        Where residuals were clipped in the last rounds.
+    means : array or None
+        Of the features, by the released X'X.
     """
 
     basis: Basis
@@ -74,6 +82,9 @@ class Fitted:
     clipped_variance: float | None
     rounds: int
     target_is_seen: bool = True
+    marginals: tuple[Marginal | None, ...] = ()
+    tau: float = 1.0
+    means: Floats | None = None
 
 
 def fit_table(
@@ -113,6 +124,18 @@ def fit_table(
         if not rows_are_public:
             again = publisher.count(table.rows(), purse.take(shares.rows))
             plan = replace(plan, rows=max(_combined(rows, again, shares.rows / SHARES.rows), 1.0))
+    *bounds, of_target_bounds = narrowed_bounds(
+        table.histogram,
+        publisher,
+        [*(None if mean_only else _bounds(kind) for kind in kinds), target.bounds],
+        plan.rows,
+        mu,
+        purse,
+        shares,
+        functools.partial(plan.hides, additive=additive),
+    )
+    kinds = [Numeric(*pair) if pair else kind for kind, pair in zip(kinds, bounds, strict=True)]
+    target = Numeric(*of_target_bounds) if of_target_bounds else target
     marginals = release_marginals(
         table.histogram, publisher, [*wanted, target.bounds is None], plan.rows, purse, shares
     )
@@ -126,7 +149,10 @@ def fit_table(
             if isinstance(kind, Categorical):
                 ramps += level_ramps(column, kind)
             elif additive:
-                ramps += additive_ramps(column, kind, marginal, knots or plan.knots)
+                asked = knots is not None
+                ramps += additive_ramps(
+                    column, kind, marginal, knots or plan.knots, all_knots=asked
+                )
             else:
                 ramps += linear_ramps(column, kind, marginal, plan.cuts)
         basis = Basis.fit_to_norm(
@@ -138,7 +164,12 @@ def fit_table(
     is_seen = of_target is None or of_target.is_seen
     if mean_only:
         return replace(model.mean(purse.rest()), target_is_seen=is_seen)
-    return replace(model.boost(gram, purse, additive=additive), target_is_seen=is_seen)
+    fitted = model.boost(gram, purse, additive=additive)
+    return replace(fitted, target_is_seen=is_seen, marginals=tuple(marginals), tau=model.tau)
+
+
+def _bounds(kind: Kind) -> Bounds | None:
+    return kind.bounds if isinstance(kind, Numeric) else None
 
 
 def _combined(first: float, second: float, ratio: float) -> float:
@@ -207,7 +238,8 @@ class _Model:
         # All of the noise in a few rows would be a mean beyond the range of the target.
         theta = np.clip(noisy / (self.plan.rows * length), -1.0, 1.0) / length
         covariance = np.array([[(sigma / (self.plan.rows * self.basis.intercept)) ** 2]])
-        averaged = Averaged(theta, np.eye(1), covariance, np.array([[1.0 / self.plan.rows]]))
+        sampling = np.array([[1.0 / self.plan.rows]])
+        averaged = Averaged(theta, np.eye(1), covariance, sampling, np.zeros((1, 1)))
         return Fitted(self.basis, self.centre, self.scale, averaged, self.plan.rows, None, None, 1)
 
     def boost(self, gram: _native.Gram, purse: Purse, *, additive: bool) -> Fitted:
@@ -254,6 +286,10 @@ class _Model:
         averaged = replace(
             averaged, noise=averaged.noise / inside**2, sampling=averaged.sampling / inside**2
         )
+        weight = max(float(noisy_gram[-1, -1]), sigma)
+        means = noisy_gram[:-1, -1] / weight * math.sqrt(self.basis.intercept)
         return Fitted(
-            self.basis, self.centre, self.scale, averaged, plan.rows, variance, clipped, plan.rounds
+            *(self.basis, self.centre, self.scale, averaged, plan.rows, variance, clipped),
+            rounds=plan.rounds,
+            means=means,
         )

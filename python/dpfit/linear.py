@@ -15,6 +15,7 @@ from dpfit._estimator import Floats
 from dpfit._parameters import real
 from dpfit._private import PrivateModel
 from dpfit.accounting import Neighbors
+from dpfit.cutting import cutting_bias
 from dpfit.export import Line
 from dpfit.fitting import Fitted
 from dpfit.plots import plot_coefficients
@@ -69,6 +70,10 @@ class PrivateLinearRegression(PrivateModel):
     coef_noise_, coef_sampling_ : arrays of shape (n_terms + 1, n_terms + 1)
         Covariances of the slopes and, last, of the intercept: of the noise that was added, and of
         the rows as a sample. The former is infinite where nothing is known.
+    coef_bias_ : array of shape (n_terms + 1,)
+        How far they may be off, beside that, because columns were cut and residuals clipped, or
+        because the rounds had not come to their end; an estimate. Infinite for a slope of which
+        the noise in X'X hides too much.
     target_range_ : tuple of two floats
         Between which most of the target lies; infinite if the noise hides where that is.
     residual_variance_ : float or None
@@ -105,6 +110,7 @@ class PrivateLinearRegression(PrivateModel):
     _first_terms: list[int]
     coef_noise_: Floats
     coef_sampling_: Floats
+    coef_bias_: Floats
     _additive = False
 
     def __init__(
@@ -167,6 +173,24 @@ class PrivateLinearRegression(PrivateModel):
         # Of a mean nothing was released about residuals: no target in its range is further away.
         variance = 1.0 if fitted.clipped_variance is None else fitted.clipped_variance
         self.coef_sampling_ = change @ mean.sampling @ change.T * variance
+        self.coef_bias_ = self._bias(fitted, kinds, change)
+
+    def _bias(self, fitted: Fitted, kinds: Sequence[Kind], change: Floats) -> Floats:
+        """Return how far coefficients may be off, beside noise and sampling."""
+        squares = np.maximum(np.diag(change @ fitted.mean.shrinkage @ change.T), 0.0)
+        known = np.diag(self.coef_noise_) + np.diag(self.coef_sampling_)
+        # More may be missing of such a slope than there is.
+        hidden = (squares[:-1] > np.square(self.coef_)) & (squares[:-1] > known[:-1])
+        for place, (column, level) in enumerate(terms(kinds)):
+            marginal = fitted.marginals[column] if fitted.marginals else None
+            low, high = self.feature_range_[place]
+            if level is None and marginal is not None and math.isfinite(low):
+                threshold = fitted.tau * fitted.scale
+                parts = cutting_bias(marginal, low, high, self.coef_[place], threshold)
+                squares[[place, -1]] += np.square(parts)
+        squares[np.flatnonzero(hidden)] = math.inf
+        result: Floats = np.sqrt(squares)
+        return result
 
     def _released(self) -> dict[str, Any]:
         return {
@@ -174,6 +198,7 @@ class PrivateLinearRegression(PrivateModel):
             "coef": self.coef_,
             "coef_noise": self.coef_noise_,
             "coef_sampling": self.coef_sampling_,
+            "coef_bias": self.coef_bias_,
         }
 
     def _restore(self, released: Mapping[str, Any]) -> None:
@@ -184,11 +209,13 @@ class PrivateLinearRegression(PrivateModel):
         self.coef_ = model_file.numbers(released["coef"])
         self.coef_noise_ = model_file.numbers(released["coef_noise"])
         self.coef_sampling_ = model_file.numbers(released["coef_sampling"])
+        self.coef_bias_ = model_file.numbers(released["coef_bias"])
         square = (count + 1, count + 1)
         if (
             (self.coef_.shape, self.feature_range_.shape) != ((count,), (count, 2))
             or self.coef_noise_.shape != square
             or self.coef_sampling_.shape != square
+            or self.coef_bias_.shape != square[:1]
         ):
             raise ValueError("there are not as many coefficients as terms")
 
@@ -228,13 +255,15 @@ class PrivateLinearRegression(PrivateModel):
         Returns
         -------
         array of shape (n_terms + 1, 2)
-            Lower and upper ends; NaN for a level that was not seen through the noise.
+            Lower and upper ends; NaN where nothing is known: for a level that was not seen
+            through the noise, for every slope of a model that is a mean.
 
         Notes
         -----
-        Slopes are those of features cut to `feature_range_`, with long rows weighted as in the
-        fit: where a line is not the whole truth, these differ from slopes of whole columns. Slopes
-        that were shrunk, because they were mostly noise, have too short intervals.
+        Columns are cut to `feature_range_` and residuals are clipped. What that does to a slope, if
+        the line goes on beyond the range, is estimated and part of the interval (`coef_bias_`), and
+        so is what the rounds have not reached. Where a line is not the truth within the range,
+        slopes are those of weighted rows.
 
         Privacy
         -------
@@ -243,16 +272,16 @@ class PrivateLinearRegression(PrivateModel):
         level = real("level", level, 0.0, 1.0 - 1e-12)
         wide = float(ndtri(0.5 + level / 2)) * self._standard_errors(sampling)
         middle = np.append(self.coef_, self.intercept_)
-        for place, (_, one_level) in enumerate(terms(self._kinds)):
-            if one_level is not None and not np.isfinite(self.feature_range_[place]).all():
-                # Nothing is known of a level that was not seen.
-                wide[place] = np.nan
+        # Nothing is known of a slope without a range, or one that the noise of X'X hides.
+        unknown = ~np.isfinite(self.feature_range_).all(axis=1) | np.isinf(self.coef_bias_[:-1])
+        wide[np.flatnonzero(unknown)] = np.nan
         return np.column_stack([middle - wide, middle + wide])
 
     def _standard_errors(self, sampling: bool) -> Floats:
         variance = np.diag(self.coef_noise_)
         if sampling:
             variance = variance + np.diag(self.coef_sampling_)
+        variance = variance + np.square(self.coef_bias_)
         result: Floats = np.sqrt(np.maximum(variance, 0.0))
         return result
 
@@ -271,9 +300,7 @@ class PrivateLinearRegression(PrivateModel):
 
         Notes
         -----
-        Slopes are those of features cut to `feature_range_`, with long rows weighted as in the
-        fit: where a line is not the whole truth, these differ from slopes of whole columns. Slopes
-        that were shrunk, because they were mostly noise, have too short intervals.
+        The intervals are those of :meth:`coef_interval`.
 
         Privacy
         -------
@@ -298,9 +325,7 @@ class PrivateLinearRegression(PrivateModel):
 
         Notes
         -----
-        Slopes are those of features cut to `feature_range_`, with long rows weighted as in the
-        fit: where a line is not the whole truth, these differ from slopes of whole columns. Slopes
-        that were shrunk, because they were mostly noise, have too short intervals.
+        The intervals are those of :meth:`coef_interval`.
 
         Privacy
         -------

@@ -27,11 +27,15 @@ class Marginal:
     is_seen : bool
         Whether the counts show where the column lies. Otherwise the noise hides it, and the bins
         are a guess.
+    overlooked : tuple of two floats
+        Shares of the rows that may be below the first and above the last bin without having
+        stood out from the noise.
     """
 
     edges: Floats
     weights: Floats
     is_seen: bool = True
+    overlooked: tuple[float, float] = (0.0, 0.0)
 
     @classmethod
     def uniform(cls, low: float, high: float) -> Marginal:

@@ -23,6 +23,9 @@ class Shares:
 
     rows: float = 0.01
     feature_powers: float = 0.055
+    # Whether columns fill their public bounds.
+    feature_bounds: float = 0.02
+    target_bounds: float = 0.005
     target_powers: float = 0.01
     feature_bins: float = 0.055
     target_bins: float = 0.01
@@ -52,6 +55,8 @@ _CUTS_FROM = 500.0
 # Knots of curves, below a signal for every root of an open column; more knots, more noise.
 _KNOTS = ((200.0, 2), (450.0, 3), (1200.0, 5), (5000.0, 7))
 _MOST_KNOTS = 11
+# What X'X shows of a column with bounds should be this many times its noise.
+_PLAIN = 4.0
 # With more columns a model has the fewest features: the core has room for 8192.
 _FEW_FEATURES = 600
 # From this signal on, 98 % of the targets are in the range that they are scaled to, instead of 90.
@@ -151,6 +156,16 @@ class Plan:
         if self.signal < _WIDE_ROOM_FROM:
             return _ROOM
         return _ROOM + _ROOM_PER_COLUMN / self.columns + _ROOM_GROWTH * tenfold
+
+    def hides(self, variance: float, *, additive: bool) -> bool:
+        """Return whether the noise of X'X would hide a column of this variance.
+
+        Rounds do not converge on what X'X does not show. The variance is that within bounds of -1
+        and 1, where one that fills them evenly has a third; all columns are taken to be such.
+        """
+        gain = 3.0 * (1.0 - self.intercept) / (self.columns * self.room(additive=additive) ** 2)
+        noise = math.sqrt(2.0 * (self.columns + 1) / SHARES.gram)
+        return self.signal * gain * variance < _PLAIN * noise
 
     @property
     def column_signal(self) -> float:

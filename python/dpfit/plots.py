@@ -32,6 +32,11 @@ _LIGHT = "#c9ced4"
 _LIGHTER = "#eceff2"
 _ALARM = "#b03a2e"
 _SEED = "NOT PRIVATE: fixed seed"
+_TOO_FEW = {
+    "mean": "Too few rows for {}: the model is a mean",
+    "nothing": "Too few rows for {}: the noise hides even where the target lies",
+    "full": "No column varies: there are no {}",
+}
 
 _MOST_CURVES = 12
 # How far beyond its range a curve is drawn, as a share of the width.
@@ -109,7 +114,7 @@ def plot_coefficients(
     else:
         ax.set_xlim(-1.0, 1.0)
         ax.set_xticks([0.0])
-        words = "Too few rows for slopes: the model is a mean"
+        words = _TOO_FEW[model.status_].format("slopes")
         ax.set_title(f"{words}\n{seed or ''}".strip(), fontsize=9, color=_GREY, loc="left")
     names = model.coef_names_
     ax.set_yticks(places, [shortened(names[i]) for i in order])
@@ -184,8 +189,8 @@ def plot_curves(
         ax.set_visible(False)
     figure.supylabel("Added to the prediction, in units of the target", fontsize=9, color=_GREY)
     title = ""
-    if model.residual_variance_ is None:
-        title = "Too few rows for curves: the model is a mean"
+    if model.status_ != "full":
+        title = _TOO_FEW[model.status_].format("curves")
     elif features is None and len(places) < len(names):
         title = f"The {len(places)} most important of {len(names)} features"
     if title:
@@ -244,7 +249,7 @@ def _levels(ax: Axes, levels: list[Level], height: Floats) -> None:
     ax.plot(places, height, "o", color=_COLOUR, markersize=3.5, zorder=3)
     ax.set_xlim(-0.6, len(levels) - 0.4)
     if len(levels) <= _MOST_LABELS:
-        labels = [shortened(str(level), 10) for level in levels]
+        labels = [shortened(str(level), 20) for level in levels]
         long = sum(map(len, labels)) > _MOST_LETTERS
         ax.set_xticks(places, labels, rotation=35 if long else 0, ha="right" if long else "center")
     else:

@@ -240,14 +240,21 @@ def _refine(
     if coarse is None:
         first, last = _seen(counts, sigma)
         weights = on_simplex(counts[first : last + 1], max(rows, 1.0))
-        return _trim(edges[first : last + 2], weights)
+        found = _trim(edges[first : last + 2], weights)
+        width = (fine.high - fine.low) / fine.bins
+        # Bins that were left out, and the one beyond the range.
+        below = 1.0 + max(found.edges[0] - fine.low, 0.0) / width
+        above = 1.0 + max(fine.high - found.edges[-1], 0.0) / width
+        noise = _END_EVIDENCE * sigma / max(rows, 1.0)
+        return replace(found, overlooked=(noise * math.sqrt(below), noise * math.sqrt(above)))
     below = coarse.edges[:-1] < fine.low - (edges[1] - edges[0]) / 2
     above = coarse.edges[1:] > fine.high + (edges[1] - edges[0]) / 2
     inside = max(float(coarse.weights[~below & ~above].sum()), 1.0)
-    return _trim(
+    found = _trim(
         np.concatenate([coarse.edges[:-1][below], edges, coarse.edges[1:][above]]),
         np.concatenate([coarse.weights[below], on_simplex(counts, inside), coarse.weights[above]]),
     )
+    return replace(found, overlooked=coarse.overlooked)
 
 
 def _seen(counts: Floats, sigma: float) -> tuple[int, int]:

@@ -42,8 +42,8 @@ class Schema(Mapping[Key, Kind]):
 
     Privacy
     -------
-    Everything in a schema is taken as public and costs nothing: bounds must come from knowledge
-    about the measurement, and levels from a list that was there before, never from a look at the
+    Everything in a schema is taken as public and costs little or nothing. Bounds must come from
+    knowledge about the measurement, levels from a list that was there before, never a look at the
     data. Wrong bounds make the model worse, not less private: values beyond them are cut, levels
     that are not listed count as none.
 

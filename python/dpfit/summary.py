@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dpfit.accounting._statement import _up as rounded_up
-from dpfit.schema import terms
+from dpfit.schema import Categorical, terms
 
 if TYPE_CHECKING:
     from dpfit._estimator import Floats
@@ -117,7 +117,11 @@ def linear_summary(model: PrivateLinearRegression, level: float = 0.95) -> Summa
     """
     check_is_fitted(model)
     middle = np.append(model.coef_, model.intercept_)
-    variances = np.diag(model.coef_noise_), np.diag(model.coef_sampling_)
+    variances = (
+        np.diag(model.coef_noise_),
+        np.diag(model.coef_sampling_),
+        np.square(model.coef_bias_),
+    )
     errors = [np.sqrt(np.maximum(part, 0.0)) for part in (sum(variances), *variances)]
     numbers = np.column_stack([*errors, model.coef_interval(level)])
     rows = []
@@ -129,18 +133,31 @@ def linear_summary(model: PrivateLinearRegression, level: float = 0.95) -> Summa
         [*_ranges(_of_numbers(model)), ""],
         strict=True,
     ):
-        cells = [_number(other) if used else _NONE for other in others]
+        # Of a coefficient without an interval nothing is known.
+        known = used and bool(np.isfinite(others).all())
+        cells = [_number(other) if known else _NONE for other in others]
         rows.append((name, _number(coef), *cells, ends))
-    columns = ("", "coef", "std err", "noise", "sampling", *_ends(level), "range")
+    columns = ("", "coef", "std err", "noise", "sampling", "bias", *_ends(level), "range")
     notes = [
         "std err is how far coef may be off, in all. Its parts are: noise, which was added for "
-        "privacy and whose law is public; and sampling, from the rows as a sample of a larger "
-        "whole.",
-        f"{' and '.join(_ends(level))} are the ends of intervals of {100 * level:.12g} %, which "
-        "hold for slopes on features cut to their range, as in predict.",
+        "privacy and whose law is public; sampling, from the rows as a sample of a larger whole; "
+        "and bias, an estimate of what cutting does to columns without public bounds if their line "
+        "goes on beyond the range, and of what the rounds have not reached.",
+        f"{' and '.join(_ends(level))} are the ends of intervals of {100 * level:.12g} %. They "
+        "hold for lines within the ranges. What clipping does to residuals that are skewed for "
+        "another reason is not in them.",
     ]
+    notes += _relative(model)
+    hidden = np.isinf(model.coef_bias_[:-1]) & np.array(_used(model), dtype=bool)
+    if hidden.any():
+        names = _listed([name for name, one in zip(model.coef_names_, hidden, strict=True) if one])
+        notes.append(
+            f"Without an interval: {names}. The noise of X'X hides so much of them that more may "
+            "be missing of these coefficients than was found. More rows or a larger budget would "
+            "help; so would narrower bounds, or none, of columns that fill little of theirs."
+        )
     notes += _unseen(model, model.coef_names_)
-    if model.residual_variance_ is None:
+    if model.status_ == "mean":
         notes = [
             f"There were too few rows for slopes: {_mean_of(model)}. The interval is of that mean.",
             notes[0],
@@ -172,13 +189,14 @@ def additive_summary(model: PrivateAdditiveRegression) -> Summary:
     columns = ("", "range", "knots", "lowest", "highest", "importance")
     notes = [
         "lowest and highest are the least and the greatest height of a feature's curve, in units "
-        "of the target; a curve is zero at the median and flat beyond the range. importance is "
+        "of the target; a curve is zero on average and flat beyond the range. importance is "
         "highest minus lowest; knots are the points inside of the range where a curve may bend.",
         "Noise that was added for privacy is in the heights: curves that are all noise have an "
         "importance, too.",
     ]
+    notes += _relative(model)
     notes += _unseen(model, model._term_names(model._kinds))
-    if model.residual_variance_ is None:
+    if model.status_ == "mean":
         notes = [f"There were too few rows for curves: {_mean_of(model)}."]
     notes = _hidden(model) or notes
     facts = [*_facts(model), ("Intercept", _number(model.intercept_))]
@@ -190,14 +208,30 @@ def _unseen(model: PrivateModel, names: Sequence[str]) -> list[str]:
     found = []
     for (column, level), name in zip(terms(model._kinds), names, strict=True):
         if level is not None and model._effects(column)[level] == 0.0:
-            found.append(shortened(name))
+            found.append(name)
     if not found:
         return []
-    more = f" and {len(found) - 5} more" if len(found) > 5 else ""
     return [
-        f"Without an effect: {', '.join(found[:5])}{more}. The noise hides whether there are such "
+        f"Without an effect: {_listed(found)}. The noise hides whether there are such "
         "rows. If there should be many, look whether the levels are spelled as in the data."
     ]
+
+
+def _relative(model: PrivateModel) -> list[str]:
+    """Return a note on what effects of levels are relative to, if there are levels."""
+    kinds = [kind for kind in model._kinds if isinstance(kind, Categorical)]
+    if not kinds or model.status_ != "full":
+        return []
+    return [
+        "Effects of the levels of a column add up to zero, or are relative to the rows without a "
+        "listed level where there are many of those."
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first few names."""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(shortened(name) for name in names[:5]) + more
 
 
 def shortened(name: str, longest: int = _LONGEST_NAME) -> str:
@@ -240,8 +274,14 @@ def _facts(model: PrivateModel) -> list[tuple[str, str]]:
         ("Neighbours", record.neighbors),
         ("Rounds", str(model.n_rounds_)),
         ("Unit", record.unit),
-        ("Residual std dev", _NONE if variance is None else _number(math.sqrt(variance))),
+        ("Residual std dev, clipped", _NONE if variance is None else _number(math.sqrt(variance))),
+        ("Most of the target", _most_of_target(model)),
     ]
+
+
+def _most_of_target(model: PrivateModel) -> str:
+    low, high = model.target_range_
+    return " to ".join(_pair(low, high)) if math.isfinite(high - low) else _NONE
 
 
 def _hidden(model: PrivateModel) -> list[str]:

@@ -1,4 +1,4 @@
-"""What is public costs nothing, and what is wrong is said at once."""
+"""What is public costs little or nothing, and what is wrong is said at once."""
 
 import copy
 import pickle
@@ -20,10 +20,13 @@ def histograms(model):
 
 @every
 @pytest.mark.parametrize("rows", [30, 3000])
-def test_public_bounds_cost_nothing(cls, rows):
+def test_public_bounds_cost_little(cls, rows):
     X, y = uniform(rows)
     model = seeded(cls, X, y, schema=BOUNDS, epsilon=2.0)
-    assert histograms(model) == []
+    # One look whether the columns fill them, if there are rows enough to see it.
+    looks = [e for e in model.privacy_.events if e.statistic.startswith("histogram")]
+    assert len(looks) == (0 if rows == 30 else 2)
+    assert sum(e.mu**2 for e in looks) < 0.026 * model.privacy_.mu**2
     assert model.target_range_ == (-8.0, 16.0)
     # What is not spent on ranges is spent on the rest: more than without bounds.
     spent = {e.statistic: e.mu for e in model.privacy_.events}
@@ -38,7 +41,7 @@ def test_zeros_and_ones_cost_nothing(cls):
     y = X @ [1.0, 2.0, 0.0, -1.0] + 0.1 * rng.normal(size=5000)
     schema = Schema(dict.fromkeys(range(4), Binary()), target=Numeric(-2, 4))
     model = seeded(cls, X, y, schema=schema)
-    assert histograms(model) == []
+    assert set(histograms(model)) <= {"histogram of the target"}
     assert r_squared(y, model.predict(X)) > 0.97
     for column, effect in enumerate([1.0, 2.0, 0.0, -1.0]):
         changed = X.copy()
@@ -51,13 +54,14 @@ def test_zeros_and_ones_cost_nothing(cls):
 def test_only_what_is_not_public_is_looked_at(cls):
     X, y = uniform()
     model = seeded(cls, X, y, schema=Schema({-1: Binary(), 0: Numeric(-1, 3)}))
-    # Twice each: powers of two, then equal bins; perhaps closer.
+    # One look whether the first column fills its bounds; then, of the second and of the target,
+    # powers of two and equal bins; perhaps closer.
     assert set(histograms(model)) == {"histogram of a feature", "histogram of the target"}
     np.testing.assert_array_equal(model.feature_range_[[0, 2]], [[-1.0, 3.0], [0.0, 1.0]])
     model = seeded(cls, X, y, schema=Schema(target=Numeric(-8, 16)))
-    assert "histogram of the target" not in histograms(model)
+    assert histograms(model).count("histogram of the target") == 1
     model = seeded(cls, X, y, schema=Schema(dict.fromkeys(range(3), Numeric(-1, 3))))
-    assert set(histograms(model)) == {"histogram of the target"}
+    assert histograms(model).count("histograms of 3 features") == 1
 
 
 @every

@@ -103,18 +103,22 @@ def test_ranges_are_one_below_the_other(linear):
 def test_linear_numbers_are_the_models(linear):
     summary = linear.summary(0.9)
     assert summary.columns == (
-        *("", "coef", "std err", "noise", "sampling", "[0.05", "0.95]", "range"),
+        *("", "coef", "std err", "noise", "sampling", "bias", "[0.05", "0.95]", "range"),
     )
     assert [row[0] for row in summary.rows] == [*NAMES, "(intercept)"]
     noise, sampling = np.diag(linear.coef_noise_), np.diag(linear.coef_sampling_)
     assert close(column(summary, "coef"), [*linear.coef_, linear.intercept_])
-    assert close(column(summary, "std err"), np.sqrt(noise + sampling))
+    bias = linear.coef_bias_
+    assert close(column(summary, "std err"), np.sqrt(noise + sampling + bias**2))
+    assert close(column(summary, "bias"), bias)
     assert close(column(summary, "noise"), np.sqrt(noise))
     assert close(column(summary, "sampling"), np.sqrt(sampling))
     assert close(column(summary, "[0.05"), linear.coef_interval(0.9)[:, 0])
     assert close(column(summary, "0.95]"), linear.coef_interval(0.9)[:, 1])
     facts = dict(summary.facts)
-    assert close([facts.pop("Residual std dev")], [np.sqrt(linear.residual_variance_)])
+    deviation = facts.pop("Residual std dev, clipped")
+    assert close([deviation], [np.sqrt(linear.residual_variance_)])
+    assert close(facts.pop("Most of the target").split(" to "), linear.target_range_)
     assert facts == {
         "Budget": "epsilon 2, delta 1e-06",
         "Rows, as released": f"{linear.n_rows_:.0f}",
@@ -169,7 +173,8 @@ def test_mean_only_says_so(cls):
     summary = model.summary()
     text = " ".join(str(summary).split())
     assert "too few rows for " + ("curves" if cls._additive else "slopes") in text
-    assert dict(summary.facts)["Residual std dev"] == "-"
+    assert dict(summary.facts)["Residual std dev, clipped"] == "-"
+    assert model.status_ == "mean"
     shown = 1 if cls._additive else 2
     assert all(set(row[shown:]) == {"-"} for row in summary.rows[: len(NAMES)])
     tables(summary)
@@ -190,7 +195,9 @@ def test_a_target_that_the_noise_hides_has_no_interval(cls):
     assert len(summary.notes) == 1
     tables(summary)
     if not cls._additive:
-        assert summary.rows[-1][2:7] == ("inf", "inf", summary.rows[-1][4], "-inf", "inf")
+        assert set(summary.rows[-1][2:8]) == {"-"}
+    assert model.status_ == "nothing"
+    assert dict(summary.facts)["Most of the target"] == "-"
 
 
 @seeded
