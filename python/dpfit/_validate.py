@@ -49,6 +49,7 @@ _PUBLIC = re.compile(
     r"X has \d+ features, but \w+ is expecting \d+ features as input"
     r"|The feature names should match those that were passed during fit"
     r"|This \w+ estimator requires y to be passed"
+    r"|Feature names are only supported if all input features have string names"
 )
 # Of a list or a dictionary where a number should be. scikit-learn's checks want these words.
 _NO_NUMBER = "X and y must hold numbers: float() argument must be a string or a real number"
@@ -82,6 +83,8 @@ def validate(estimator: Any, *arrays: Any, **options: Any) -> Any:
             if isinstance(checked, tuple):
                 return tuple(_numbers(array) for array in checked)
             return _numbers(checked)
+    except MemoryError:
+        raise
     except Exception as error:  # of any object in a list, which may show itself
         text = str(error)
     # Raised out here, so that the first error is not attached to it.
