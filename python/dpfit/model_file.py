@@ -31,7 +31,7 @@ __all__ = ["from_json", "load", "numbers", "save", "to_json"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-# Since 2 the kinds of columns tell dates from numbers; files of 1 are read.
+# Since 2 the kinds of columns tell dates from numbers, and errors of slopes have a bias.
 _VERSION = 2
 _FIELDS = {
     "dpfit_model",
@@ -225,6 +225,12 @@ def _read(text: str) -> dict[str, Any]:
         raise ModelFileError(
             f"the file was written by a newer dpfit ({_shown(content.get('library'))}): "
             "pip install --upgrade dpfit"
+        )
+    if content["dpfit_model"] < _VERSION:
+        # None of those was in a release.
+        raise ModelFileError(
+            f"the file was written by an older dpfit ({_shown(content.get('library'))}), "
+            "which alone can read it"
         )
     if missing := _FIELDS - content.keys():
         raise ModelFileError(f"the file has no field {min(missing)!r}")

@@ -249,12 +249,18 @@ def test_a_file_that_is_no_text(tmp_path):
         dpfit.load(tmp_path / "other.json")
 
 
+def test_a_file_of_an_older_version():
+    older = resigned(to_json(fitted(PrivateLinearRegression)), lambda c: c.update(dpfit_model=1))
+    with pytest.raises(ModelFileError, match=r"older dpfit \(0\.1\.0\), which alone can read it"):
+        from_json(older)
+
+
 def test_a_file_of_a_newer_version():
     text = to_json(fitted(PrivateLinearRegression))
     newer = resigned(text, lambda c: c.update(dpfit_model=3, library="9.0", more=1))
     with pytest.raises(ModelFileError, match=r"newer dpfit \(9\.0\).*upgrade"):
         from_json(newer)
-    loud = resigned(text, lambda c: c.update(dpfit_model=2, library=SIGNAL))
+    loud = resigned(text, lambda c: c.update(dpfit_model=3, library=SIGNAL))
     with pytest.raises(ModelFileError, match=r"newer dpfit \(\\x1b\[2Jall is well\)"):
         from_json(loud)
 

@@ -325,8 +325,7 @@ def _print(model: Any, output: str, *, json: bool) -> None:
     say()
     say(paragraph(model.privacy_.statement()))
     say()
-    from dpfit.cli.show import status
 
     # To predict from a model that says nothing is not what to do next.
     next = f" Next: {program()} predict {shlex.quote(output)} NEW_DATA -o predictions.csv"
-    say(f"The model is in {output}.{'' if status(model) == 'nothing' else next}")
+    say(f"The model is in {output}.{'' if model.status_ == 'nothing' else next}")

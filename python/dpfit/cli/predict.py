@@ -17,7 +17,6 @@ from dpfit.cli.copies import with_copies
 from dpfit.cli.errors import failure, wrong_use
 from dpfit.cli.files import STANDARD, written
 from dpfit.cli.options import Data, Delimiter, Format, FormatOption, Json, Model, Output
-from dpfit.cli.show import status
 from dpfit.cli.text import epilog, note, progress, say, say_json, unwrapped
 from dpfit.cli.writer import TableWriter
 
@@ -118,7 +117,7 @@ def predict(
             for batch in _predicted(fitted, scan, name, format if keep else None, seen):
                 writer.write(batch)
                 tell(f"{seen.rows:,} rows")
-    worth = status(fitted)
+    worth = fitted.status_
     if json:
         found = {"predictions": str(output), "format": format.value, "column": name}
         found["status"] = worth

@@ -17,7 +17,7 @@ from dpfit.cli.inputs import open_model
 from dpfit.cli.options import Json, Model
 from dpfit.cli.text import epilog, note, paragraph, say, say_json, unwrapped
 
-__all__ = ["add", "as_plain", "status"]
+__all__ = ["add", "as_plain"]
 
 # How often the intervals hold, as in the text.
 _LEVEL = 0.95
@@ -96,7 +96,7 @@ def as_plain(model: Any) -> dict[str, Any]:
     record, variance, summary = model.privacy_, model.residual_variance_, model.summary()
     found: dict[str, Any] = {
         "class": type(model).__name__,
-        "status": status(model),
+        "status": model.status_,
         "epsilon": record.epsilon,
         "delta": record.delta,
         "mu": record.mu,
@@ -117,24 +117,14 @@ def as_plain(model: Any) -> dict[str, Any]:
     return found
 
 
-def status(model: Any) -> str:
-    """Return what a model is worth: "full", "mean" or "nothing", which is noise alone."""
-    if hasattr(model, "status_"):
-        return str(model.status_)
-    if not math.isfinite(model.target_range_[0]):
-        return "nothing"
-    return "mean" if model.residual_variance_ is None else "full"
-
-
 def _coefficients(model: Any) -> dict[str, Any]:
     """Return slopes and the intercept, with how far they may be off."""
     parts = {"noise": model.coef_noise_, "sampling": model.coef_sampling_}
     deviations = {
         "std_error": model._standard_errors(sampling=True),
         **{name: part.diagonal().clip(min=0.0) ** 0.5 for name, part in parts.items()},
+        "bias": model.coef_bias_,
     }
-    if hasattr(model, "coef_bias_"):
-        deviations["bias"] = model.coef_bias_
     errors: list[dict[str, Any]] = [
         {
             **{name: _number(part[place]) for name, part in deviations.items()},
