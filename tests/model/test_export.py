@@ -187,7 +187,7 @@ def test_sql_of_dates(cls, database, dialect):
 @pytest.mark.parametrize("epsilon", [8.0, 1e-3], ids=["slopes", "mean"])
 def test_scikit_learn_of_dates(cls, epsilon):
     model = seeded(cls, dated(), "price", epsilon=epsilon)
-    pipeline = pickle.loads(pickle.dumps(model.to_sklearn()))
+    pipeline = pickle.loads(pickle.dumps(exported(model)))
     rows = dated(500, seed=1).drop(columns="price")
     np.testing.assert_allclose(pipeline.predict(rows), model.predict(rows), rtol=1e-9)
     if epsilon > 1.0:
@@ -204,7 +204,7 @@ def test_dates_in_columns_without_names_have_no_pipeline():
     schema = Schema({0: Date(), 1: Categorical(["a", "b"])})
     model = seeded(PrivateLinearRegression, rows, np.arange(500.0), schema=schema)
     with pytest.raises(ParameterError, match="names of columns"):
-        model.to_sklearn()
+        exported(model)
 
 
 def test_a_dialect_that_is_not_known():
