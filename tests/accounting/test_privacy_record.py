@@ -270,7 +270,7 @@ def test_statement_says_who_is_protected(column, protected):
         [gaussian(0.5)], mu=0.5, unit=describe_unit(1), unit_column=column
     )
     assert record.statement().startswith(
-        f"Protected is {protected} with all rows, added or removed. At most 1 row of each are used."
+        f"Protected is {protected} with all rows, added or removed. At most 1 row of each is used."
     )
     assert f"{protected}, at most 1 row" in str(record)
     assert record.protected == protected

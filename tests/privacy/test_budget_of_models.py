@@ -124,7 +124,8 @@ def check_events(model, columns, relation, known, most):
     if most is not None:
         unit = f"one unit, at most {most} row{'' if most == 1 else 's'}"
     assert record.unit == unit
-    assert unit in record.statement()
+    assert ("one row" if most is None else "one unit with all rows") in record.statement()
+    assert most is None or f"At most {most} row" in record.statement()
     both = 2 if relation == "replace" else 1
     expected = {COUNT: rows, TARGET: rows * math.sqrt(both)}
     for count in range(1, columns + 1):

@@ -78,10 +78,8 @@ def _protected(record: PrivacyRecord) -> str:
     used = _UNIT.fullmatch(record.unit)
     if used is None:
         return f"Protected is {record.unit}, {change}."
-    rows = f"{used[1]} row{'' if used[1] == '1' else 's'}"
-    return (
-        f"Protected is {record.protected} with all rows, {change}. At most {rows} of each are used."
-    )
+    at_most = "1 row of each is" if used[1] == "1" else f"{used[1]} rows of each are"
+    return f"Protected is {record.protected} with all rows, {change}. At most {at_most} used."
 
 
 def _promise(record: PrivacyRecord) -> list[str]:
