@@ -1,7 +1,8 @@
 """How often intervals hold: 1,000 fits of simulated tables for each of several n, d and epsilon.
 
 Without the sampling part, intervals should hold the least-squares solution of the very rows; with
-it, that of the law that the rows are drawn from. Both on features cut to the model's range.
+it, that of the law that the rows are drawn from. Both on features cut to the model's range. Beside
+them, whether the slopes that the rows were made with are held, whatever was cut.
 
     coverage.py [--fits 1000]
 """
@@ -24,6 +25,10 @@ CASES = (
     # rows have other slopes than rows that count alike.
     (5_000, 3, 1.0, "exponential"),
     (5_000, 3, 10.0, "exponential"),
+    (20_000, 3, 1.0, "exponential"),
+    # Days in hospital: whole numbers, skewed, in tails that are cut.
+    (20_000, 1, 1.0, "lognormal"),
+    (20_000, 1, 10.0, "lognormal"),
 )
 LEVEL = 0.95
 
@@ -33,6 +38,10 @@ def draw(rng, n, d, slopes, columns="mixed", errors=True):
         X = rng.exponential(size=(n, d))
         y = X @ slopes
         return X, y + rng.normal(size=n) if errors else y
+    if columns == "lognormal":
+        X = np.maximum(1.0, np.floor(rng.lognormal(1.15, 0.8, size=(n, d))))
+        y = X @ slopes
+        return X, y + slopes[0] * rng.normal(0.0, 1.2, size=n) if errors else y
     shared = rng.normal(size=(n, 1))
     X = 0.6 * shared + 0.8 * rng.normal(size=(n, d))
     X[:, 0] = np.exp(0.3 * X[:, 0])
@@ -67,14 +76,19 @@ def main():
             continue
         slopes = np.append(np.linspace(1.0, -0.5, d - 1), 0.05)
         whole = draw(np.random.default_rng(0), 100_000, d, slopes, columns, errors=False)
-        noise_only, with_sampling = np.zeros(d + 1), np.zeros(d + 1)
+        noise_only, with_sampling, true = np.zeros(d + 1), np.zeros(d + 1), np.zeros(d + 1)
         for seed in range(fits):
             X, y = draw(np.random.default_rng((1, seed)), n, d, slopes, columns)
             model = PrivateLinearRegression(epsilon=epsilon, random_state=seed).fit(X, y)
             sample = least_squares(model, X, y)
             noise_only += covered(model.coef_interval(LEVEL, sampling=False), sample)
             with_sampling += covered(model.coef_interval(LEVEL), least_squares(model, *whole))
-        for name, count in (("noise only", noise_only), ("with sampling", with_sampling)):
+            true += covered(model.coef_interval(LEVEL), np.append(slopes, 0.0))
+        for name, count in (
+            ("noise only", noise_only),
+            ("with sampling", with_sampling),
+            ("true slopes", true),
+        ):
             share = count / fits
             print(
                 f"{columns} columns, n={n} d={d} epsilon={epsilon:g}, {name}: {share.mean():.3f}"

@@ -146,12 +146,13 @@ def _long_pieces(marginal: Marginal, median: float, side: int, cuts: Cuts) -> li
 
 
 def additive_ramps(
-    column: int, kind: Kind, marginal: Marginal | None, knots: int, *, all_knots: bool = False
+    column: int, kind: Kind, marginal: Marginal | None, knots: int, *, apart: float = 0.0
 ) -> list[Ramp]:
     """Return the ramps between knots at quantiles; between equal steps if bounds are public.
 
-    Of several knots in one bin of the marginal one is kept, unless all are asked for: the rows of
-    a bin may all have one value, beside which a curve would bend by noise alone.
+    Knots are at least `apart` bins of the marginal apart, and a whole bin where it stands alone:
+    its rows may all have one value, beside which a curve would bend by noise alone. With zero, all
+    knots are kept.
     """
     if isinstance(kind, Binary):
         return [_public(column, kind, 0.0)]
@@ -169,8 +170,8 @@ def additive_ramps(
     least = 1e-9 * (points[-1] - points[0])
     kept = [float(points[0])]
     for point in points[1:]:
-        apart = 0.0 if all_knots else marginal.width_at(float(point))
-        if point - kept[-1] > max(least, apart):
+        bins = 1.0 if apart and marginal.stands_alone(float(point)) else apart
+        if point - kept[-1] > max(least, bins * marginal.width_at(float(point))):
             kept.append(float(point))
     if len(kept) == 1:
         kept = list(_apart(kept[0], kept[0]))

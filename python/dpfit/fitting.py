@@ -149,10 +149,8 @@ def fit_table(
             if isinstance(kind, Categorical):
                 ramps += level_ramps(column, kind)
             elif additive:
-                asked = knots is not None
-                ramps += additive_ramps(
-                    column, kind, marginal, knots or plan.knots, all_knots=asked
-                )
+                apart = 0.0 if knots is not None else plan.knots_apart
+                ramps += additive_ramps(column, kind, marginal, knots or plan.knots, apart=apart)
             else:
                 ramps += linear_ramps(column, kind, marginal, plan.cuts)
         basis = Basis.fit_to_norm(

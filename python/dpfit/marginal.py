@@ -13,6 +13,9 @@ __all__ = ["Marginal", "on_simplex"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
+# A bin stands alone if those beside it have less than this share of its weight.
+_ALONE = 0.25
+
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
@@ -57,9 +60,23 @@ class Marginal:
 
     def width_at(self, point: float) -> float:
         """Return the width of the bin that holds a point: nothing finer is known there."""
-        place = int(np.searchsorted(self.edges, point, side="right")) - 1
-        place = min(max(place, 0), self.weights.size - 1)
+        place = self._bin(point)
         return float(self.edges[place + 1] - self.edges[place])
+
+    def stands_alone(self, point: float) -> bool:
+        """Return whether the bin that holds a point has far more than those beside it.
+
+        So it is where the bins of a column of whole numbers are narrower than one.
+        """
+        place = self._bin(point)
+        beside = np.concatenate(
+            [self.weights[max(place - 1, 0) : place], self.weights[place + 1 :]]
+        )
+        return bool(beside[: min(place, 1) + 1].max(initial=0.0) < _ALONE * self.weights[place])
+
+    def _bin(self, point: float) -> int:
+        place = int(np.searchsorted(self.edges, point, side="right")) - 1
+        return min(max(place, 0), self.weights.size - 1)
 
     def points(self) -> tuple[Floats, Floats]:
         """Return the middles of the bins and their shares of the weight."""

@@ -55,6 +55,9 @@ _CUTS_FROM = 500.0
 # Knots of curves, below a signal for every root of an open column; more knots, more noise.
 _KNOTS = ((200.0, 2), (450.0, 3), (1200.0, 5), (5000.0, 7))
 _MOST_KNOTS = 11
+# Bins between two knots, at least, while the signal is below this: closer ones are guesses, and
+# what is between them is noise if the column has whole numbers only.
+_APART, _APART_BELOW = 0.5, 20_000.0
 # What X'X shows of a column with bounds should be this many times its noise.
 _PLAIN = 4.0
 # With more columns a model has the fewest features: the core has room for 8192.
@@ -188,6 +191,11 @@ class Plan:
         if self.columns > _FEW_FEATURES:
             return 1
         return next((knots for below, knots in _KNOTS if self.column_signal < below), _MOST_KNOTS)
+
+    @property
+    def knots_apart(self) -> float:
+        """How far knots are apart, at least, in bins of the histogram that they come from."""
+        return _APART if self.column_signal < _APART_BELOW else 1e-9
 
     @property
     def straightening(self) -> float:

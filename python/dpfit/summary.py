@@ -223,8 +223,8 @@ def _relative(model: PrivateModel) -> list[str]:
     if not kinds or model.status_ != "full":
         return []
     return [
-        "Effects of the levels of a column add up to zero, or are relative to the rows without a "
-        "listed level where there are many of those."
+        "Effects of the levels of a column that surely have rows add up to zero; where there are "
+        "rows without a listed level, effects are relative to those."
     ]
 
 
