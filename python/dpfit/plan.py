@@ -56,7 +56,8 @@ _CUTS_FROM = 500.0
 _KNOTS = ((200.0, 2), (450.0, 3), (1200.0, 5), (5000.0, 7))
 _MOST_KNOTS = 11
 # Bins between two knots, at least, while the signal is below this: closer ones are guesses, and
-# what is between them is noise if the column has whole numbers only.
+# what is between them is noise if the column has whole numbers only. Both were chosen with a look
+# at even tables, too (diamonds, SGEMM).
 _APART, _APART_BELOW = 0.5, 20_000.0
 # What X'X shows of a column with bounds should be this many times its noise.
 _PLAIN = 4.0
