@@ -34,8 +34,8 @@ app = typer.Typer(no_args_is_help=True)
 def _schema() -> None:
     """Say what is public about the columns, in a file.
 
-    Bounds and levels that are known without a look at the data cost nothing, and usually make a
-    model better.
+    Levels that are known without a look at the data cost nothing, bounds next to nothing, and both
+    usually make a model better.
     """
 
 
@@ -190,7 +190,7 @@ def _advice(found: _Sorts, output: str, format: Format) -> list[str]:
                 f"{100 * features:.0f} % of the budget for all columns together and "
                 f"{100 * target:.0f} % for the target: as if mu were {100 * less:.0f} % smaller. "
                 'Where bounds are public, write "low": 0, "high": 120 beside "kind": "numeric": '
-                "this costs nothing, and values beyond are cut. What only tells rows apart, such "
+                "this costs little, and values beyond are cut. What only tells rows apart, such "
                 "as a number of a customer or the index of a frame, is no feature: --without "
                 "leaves it out in the fit.",
                 "  ",
