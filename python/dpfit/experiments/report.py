@@ -98,13 +98,14 @@ def write_report(
         },
     )
     blocks: list[Block] = [Text(message, "warn")] if message else []
-    blocks += _missing(gaps(entries, plan, results))
+    undone = gaps(entries, plan, results)
+    blocks += _missing([gap for gap in undone if gap.group != "extra"], _PARTIAL)
     exact = [entry.number for entry in entries if entry.group != "extra" and not entry.note]
     blocks += _results(errors, errors.only(exact), claims, figures)
     if figures == "all":
         blocks += _theory(repeats)
     if apart.tasks:
-        blocks += _apart(apart)
+        blocks += _apart(apart, [gap for gap in undone if gap.group == "extra"])
     blocks += tables(entries, missing)
     blocks += every_number(errors, entries)
     blocks += failures(results)
@@ -120,21 +121,20 @@ def write_report(
     return target
 
 
-def _missing(found: Sequence[Gap]) -> Iterator[Block]:
+def _missing(found: Sequence[Gap], words: str) -> Iterator[Block]:
     """Yield what this report is not yet about."""
     if not found:
         return
-    yield Text(_PARTIAL, "warn")
+    yield Text(words, "warn")
     rows = [
         [
             f"{METHODS[gap.method].label}, {gap.setting}",
-            gap.group,
             f"{gap.missing} of {gap.total}",
             ", ".join(gap.tables),
         ]
         for gap in found
     ]
-    yield Grid(["not done", "group", "pieces of work", "tables"], rows, wordy=True)
+    yield Grid(["not done", "pieces of work", "tables"], rows, wordy=True)
 
 
 def _results(
@@ -186,6 +186,10 @@ def _results(
 _PARTIAL = (
     "This run is not finished. Each comparison below is of the tables that have all results it "
     "needs, and says of how many; the same command goes on with what is missing."
+)
+_PARTIAL_APART = (
+    "Of these tables not everything was run. Each comparison is of the tables that have all results "
+    "it needs."
 )
 _ERRORS = (
     "Test MSE / Var(y), geometric mean over the tables that have a result of every method. 1 is "
@@ -307,9 +311,10 @@ def _theory(repeats: int) -> Iterator[Block]:
         yield Picture(shown.name, shown.draw(repeats), shown.title, shown.text)
 
 
-def _apart(errors: Errors) -> Iterator[Block]:
+def _apart(errors: Errors, undone: Sequence[Gap]) -> Iterator[Block]:
     yield Heading("Tables apart")
     yield Text("Partly reconstructed, or much smaller than the paper's; in no figure above.")
+    yield from _missing(undone, _PARTIAL_APART)
     for regime in (REGIMES[0], REGIMES[2]):
         yield Heading(f"({regime.key}) {regime.title}", level=3)
         yield from _regime(errors, regime)
