@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from dpfit import Date, Numeric, ParameterError, PrivateLinearRegression, Schema, scan_csv
-from dpfit.model_file import _checksum, from_json, to_json
+from dpfit.model_file import from_json, to_json
 
 from .tables import seeded
 
@@ -122,14 +122,3 @@ def test_bounds_count_in_either_way():
 def test_wrong_bounds(low, high, words):
     with pytest.raises(ParameterError, match=words):
         Date(low, high)
-
-
-def test_a_file_of_the_first_version_is_read(model):
-    content = json.loads(to_json(model))
-    content["dpfit_model"] = 1
-    for column in content["columns"]["kinds"]["columns"]:
-        column["kind"] = "numeric"
-    content["checksum"] = _checksum(content)
-    again = from_json(json.dumps(content))
-    rows = visits()[["day"]]
-    pd.testing.assert_series_equal(again.predict(rows), model.predict(rows))

@@ -188,8 +188,8 @@ _PARTIAL = (
     "needs, and says of how many; the same command goes on with what is missing."
 )
 _PARTIAL_APART = (
-    "Of these tables not everything was run. Each comparison is of the tables that have all results "
-    "it needs."
+    "Of these tables not everything was run. Each comparison is of the tables that have all "
+    "results it needs."
 )
 _ERRORS = (
     "Test MSE / Var(y), geometric mean over the tables that have a result of every method. 1 is "

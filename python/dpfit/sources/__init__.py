@@ -87,8 +87,10 @@ def named_source(
 
 def _left_out(table: Any, names: Sequence[str] | None, without: Sequence[str]) -> Sequence[str]:
     """Return the columns that are no features; if features are missing, that is told elsewhere."""
+    if names is None:
+        return without
     columns = list(getattr(table, "columns", ()))
-    if names is None or not set(names) <= set(columns):
+    if not set(names) <= set(columns):
         return without
     return [name for name in columns if name not in names]
 
