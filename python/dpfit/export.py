@@ -67,6 +67,8 @@ def to_sklearn(model: PrivateModel) -> Pipeline:
     ------
     ParameterError
         If it has dates in columns without names, which NumPy keeps as objects.
+    ImportError
+        If columns have names and pandas is not installed.
     """
     if model.privacy_.insecure_seed:
         # The pipeline has no place to say it.
@@ -84,8 +86,12 @@ def to_sklearn(model: PrivateModel) -> Pipeline:
         if isinstance(kind, Categorical):
             texts = kind.is_text or (objects and not named)
             levels = np.array(kind.levels, dtype=object if texts else np.float64)
-            step = OneHotEncoder(categories=[levels], handle_unknown="ignore", sparse_output=False)
-            weight = model._effects(place)
+            # Numbers have to be sorted.
+            order = np.arange(len(levels)) if texts else np.argsort(levels)
+            step = OneHotEncoder(
+                categories=[levels[order]], handle_unknown="ignore", sparse_output=False
+            )
+            weight = model._effects(place)[order]
         else:
             match model._line(place):
                 case None:
@@ -103,18 +109,19 @@ def to_sklearn(model: PrivateModel) -> Pipeline:
             if not named:
                 raise ParameterError("a model with dates needs names of columns to be exported")
             step = Pipeline([*_days(), ("effect", step)])
-        steps.append((name, step, [name if named else place]))
+        elif not isinstance(kind, Categorical):
+            step = Pipeline([("double", _double()), ("effect", step)])
+        # Names of columns may be ones that scikit-learn does not take for steps.
+        steps.append((f"column {place}", step, [name if named else place]))
         weights.append(weight)
     if not steps:
         # A mean. A regression wants a column, though.
         nothing = FunctionTransformer(np.zeros_like, kw_args={"dtype": np.float64})
-        steps.append((names[0], nothing, [names[0] if named else 0]))
+        steps.append(("column 0", nothing, [names[0] if named else 0]))
         weights.append(np.zeros(1))
     columns = ColumnTransformer(steps, remainder="drop")
     if named:
-        import pandas as pd
-
-        rows: Any = pd.DataFrame([example] * 2, columns=names)
+        rows: Any = _pandas().DataFrame([example] * 2, columns=names)
     else:
         rows = np.array([example] * 2, dtype=object if objects else np.float64)
     # Scikit-learn's parts have to see rows, of which they keep names and types alone.
@@ -123,6 +130,21 @@ def to_sklearn(model: PrivateModel) -> Pipeline:
     line.coef_ = np.concatenate([np.zeros(0), *weights])
     line.intercept_ = intercept
     return Pipeline([("columns", columns), ("regression", line)])
+
+
+def _pandas() -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "a pipeline of columns with names needs pandas: pip install pandas"
+        ) from error
+    return pd
+
+
+def _double() -> FunctionTransformer:
+    """Return a step to doubles: in numbers of fewer bits, slopes would be rounded to these."""
+    return FunctionTransformer(np.asarray, kw_args={"dtype": np.float64})
 
 
 def _example(kind: Kind) -> Any:

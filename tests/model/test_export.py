@@ -90,6 +90,49 @@ def test_scikit_learn_without_names_and_without_dpfit(cls, tmp_path):
 
 
 @every
+@pytest.mark.parametrize("named", [True, False], ids=["named", "array"])
+def test_scikit_learn_of_levels_in_any_order(cls, named):
+    model, rows = numbered(cls, epsilon=8.0)
+    assert np.ptp(model._effects(2)) > 1.0
+    if not named:
+        schema = Schema({2: Categorical([2, 0, 1])})
+        X = np.tile(rows.to_numpy(), (50, 1))
+        model = seeded(cls, X, X[:, 0] + (X[:, 2] == 2), schema=schema)
+        rows = rows.to_numpy()
+    np.testing.assert_allclose(exported(model).predict(rows), model.predict(rows), **CLOSE)
+
+
+@every
+def test_scikit_learn_of_names_that_are_words_of_its_own(cls):
+    names = ["a__b", "transformers", "remainder", "n_jobs", "verbose"]
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(2000, 5)), columns=names)
+    model = seeded(cls, rows, rows.to_numpy() @ np.arange(1.0, 6.0))
+    np.testing.assert_allclose(exported(model).predict(rows), model.predict(rows), **CLOSE)
+    mean = seeded(cls, rows[["a__b"]], rows.a__b, epsilon=1e-3)
+    np.testing.assert_allclose(exported(mean).predict(rows[["a__b"]]), mean.intercept_)
+
+
+@every
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8])
+@pytest.mark.parametrize("kind", [pd.DataFrame, np.asarray], ids=["named", "array"])
+def test_scikit_learn_of_numbers_of_fewer_bits(cls, dtype, kind):
+    X = 10.0 * np.random.default_rng(0).normal(size=(2000, 2))
+    frame = pd.DataFrame(X.astype(dtype), columns=["a", "b"])
+    rows = kind(frame)
+    model = seeded(cls, rows, X @ [1.0, 2.0])
+    np.testing.assert_allclose(exported(model).predict(rows), model.predict(rows), **CLOSE)
+
+
+def test_scikit_learn_of_names_without_pandas(monkeypatch):
+    from dpfit import PrivateLinearRegression
+
+    model = fitted(PrivateLinearRegression)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        exported(model)
+
+
+@every
 @pytest.mark.parametrize("database", [in_sqlite, in_duckdb])
 @pytest.mark.parametrize("epsilon", [5.0, 1e-3], ids=["slopes", "mean"])
 def test_sql(cls, database, epsilon):
