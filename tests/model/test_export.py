@@ -216,11 +216,11 @@ def test_sql_of_a_column_that_is_not_there(cls, database, column):
 def test_sql_of_many_columns(database):
     from dpfit import PrivateLinearRegression
 
-    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 1500)))
-    rows.columns = [f"c{place}" for place in range(1500)]
-    model = seeded(PrivateLinearRegression, rows, rows.c0, epsilon=1000.0)
-    model.coef_ = np.linspace(0.1, 1.0, 1500)
-    model.feature_range_ = np.tile([-1.0, 2.0], (1500, 1))
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 1100)))
+    rows.columns = [f"c{place}" for place in range(1100)]
+    model = seeded(PrivateLinearRegression, rows, rows.c0, epsilon=1e-3)
+    model.coef_ = np.linspace(0.1, 1.0, 1100)
+    model.feature_range_ = np.tile([-1.0, 2.0], (1100, 1))
     np.testing.assert_allclose(
         database(model.to_sql("rows"), rows), model.predict(rows), rtol=1e-11, atol=1e-9
     )
