@@ -187,7 +187,7 @@ def test_sql_of_what_is_not_a_number(cls, database, column, epsilon):
 
 
 @every
-def test_nan_in_duckdb_is_nan(cls):
+def test_nan_in_duckdb_is_missing(cls):
     """NaN of a pandas frame is NULL already."""
     model, rows = numbered(cls, epsilon=8.0)
     connection = duckdb.connect()
