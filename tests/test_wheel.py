@@ -31,10 +31,11 @@ except ImportError as error:
 
 USER = """
 import numpy as np
-from dpfit import Binary, PrivateLinearRegression, Schema
+from dpfit import Binary, Categorical, PrivateLinearRegression, Schema
 
-X = np.ones((100, 2))
-model = PrivateLinearRegression(epsilon=1.0, schema=Schema({0: Binary()})).fit(X, X[:, 0])
+X = np.ones((100, 3))
+schema = Schema({0: Binary(), 1: Categorical([0, 1]), 2: Categorical(range(3))})
+model = PrivateLinearRegression(epsilon=1.0, schema=schema).fit(X, X[:, 0])
 print(model.coef_.sum(), model.privacy_.statement(), model.summary())
 """
 

@@ -277,11 +277,11 @@ class PrivateModel(PrivateRegressor):
             if isinstance(kind, Categorical):
                 # The last is for levels that are not listed, whose number is -1.
                 effects = np.append(self._effects(place), 0.0)
-                missing = np.isnan(column)
-                part = effects[np.where(missing, -1, column).astype(np.intp)]
-                total += np.where(missing, np.nan, part)
+                total += effects[np.where(np.isnan(column), -1, column).astype(np.intp)]
             else:
                 total += self._effect(place, column.astype(np.float64, copy=False))
+            # Also of a column without a slope: whether it has one depends on the noise.
+            total[np.isnan(column)] = np.nan
         return total
 
     def _effect(self, place: int, x: Floats) -> Floats | float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -31,6 +32,9 @@ _DAYS: dict[Dialect, str] = {
     "standard": "(CAST(EXTRACT(EPOCH FROM {column}) AS DOUBLE PRECISION) / 86400e0)",
     "sqlite": "(julianday({column}) - 2440587.5e0)",
 }
+
+# Terms of a sum, until it has parentheses.
+_MOST_IN_A_ROW = 50
 
 _NOT_PRIVATE = "NOT PRIVATE: the noise of this model came from a fixed seed."
 
@@ -63,6 +67,8 @@ def to_sklearn(model: PrivateModel) -> Pipeline:
     ------
     ParameterError
         If it has dates in columns without names, which NumPy keeps as objects.
+    ImportError
+        If columns have names and pandas is not installed.
     """
     if model.privacy_.insecure_seed:
         # The pipeline has no place to say it.
@@ -80,8 +86,12 @@ def to_sklearn(model: PrivateModel) -> Pipeline:
         if isinstance(kind, Categorical):
             texts = kind.is_text or (objects and not named)
             levels = np.array(kind.levels, dtype=object if texts else np.float64)
-            step = OneHotEncoder(categories=[levels], handle_unknown="ignore", sparse_output=False)
-            weight = model._effects(place)
+            # Numbers have to be sorted.
+            order = np.arange(len(levels)) if texts else np.argsort(levels)
+            step = OneHotEncoder(
+                categories=[levels[order]], handle_unknown="ignore", sparse_output=False
+            )
+            weight = model._effects(place)[order]
         else:
             match model._line(place):
                 case None:
@@ -99,18 +109,19 @@ def to_sklearn(model: PrivateModel) -> Pipeline:
             if not named:
                 raise ParameterError("a model with dates needs names of columns to be exported")
             step = Pipeline([*_days(), ("effect", step)])
-        steps.append((name, step, [name if named else place]))
+        elif not isinstance(kind, Categorical):
+            step = Pipeline([("double", _double()), ("effect", step)])
+        # Names of columns may be ones that scikit-learn does not take for steps.
+        steps.append((f"column {place}", step, [name if named else place]))
         weights.append(weight)
     if not steps:
         # A mean. A regression wants a column, though.
         nothing = FunctionTransformer(np.zeros_like, kw_args={"dtype": np.float64})
-        steps.append((names[0], nothing, [names[0] if named else 0]))
+        steps.append(("column 0", nothing, [names[0] if named else 0]))
         weights.append(np.zeros(1))
     columns = ColumnTransformer(steps, remainder="drop")
     if named:
-        import pandas as pd
-
-        rows: Any = pd.DataFrame([example] * 2, columns=names)
+        rows: Any = _pandas().DataFrame([example] * 2, columns=names)
     else:
         rows = np.array([example] * 2, dtype=object if objects else np.float64)
     # Scikit-learn's parts have to see rows, of which they keep names and types alone.
@@ -119,6 +130,21 @@ def to_sklearn(model: PrivateModel) -> Pipeline:
     line.coef_ = np.concatenate([np.zeros(0), *weights])
     line.intercept_ = intercept
     return Pipeline([("columns", columns), ("regression", line)])
+
+
+def _pandas() -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "a pipeline of columns with names needs pandas: pip install pandas"
+        ) from error
+    return pd
+
+
+def _double() -> FunctionTransformer:
+    """Return a step to doubles: in numbers of fewer bits, slopes would be rounded to these."""
+    return FunctionTransformer(np.asarray, kw_args={"dtype": np.float64})
 
 
 def _example(kind: Kind) -> Any:
@@ -152,38 +178,70 @@ def to_sql(model: PrivateModel, table: str, dialect: Dialect = "standard") -> st
         raise ParameterError("table must be the name of a table")
     parts = [_number(model.intercept_)]
     for place, kind in enumerate(model._kinds):
-        column = _name(model._names()[place])
+        # With the table's name, a column that is not there is an error: SQLite takes a name in
+        # quotes for a text otherwise.
+        column = f"{_name(table)}.{_name(model._names()[place])}"
         if isinstance(kind, Categorical):
-            cases = [
-                f"WHEN {_text(level) if kind.is_text else level} THEN {_number(effect)}"
-                for level, effect in zip(kind.levels, model._effects(place), strict=True)
-            ]
-            missing = f"WHEN {column} IS NULL THEN NULL"
-            parts.append(f"CASE {missing} ELSE CASE {column} {' '.join(cases)} ELSE 0e0 END END")
+            parts.append(_choice(column, kind, model._effects(place)))
             continue
         number = f"CAST({column} AS DOUBLE PRECISION)"
         if isinstance(kind, Date):
             number = _DAYS[dialect].format(column=column)
         match model._line(place):
+            case None:
+                # Adds nothing, but has to be there.
+                parts.append(f"CASE WHEN {_is_number(number)} THEN 0e0 END")
             case Line(low, high, slope, constant):
                 ends = Bent(np.array([low, high]), slope * np.array([low, high]) + constant)
                 parts.append(_curve(number, ends, [slope]))
             case Bent() as bent:
                 slopes = np.diff(bent.heights) / np.diff(bent.points)
                 parts.append(_curve(number, bent, slopes.tolist()))
-    total = "\n  + ".join(parts)
     warning = f"-- {_NOT_PRIVATE}\n" if model.privacy_.insecure_seed else ""
-    return f"{warning}SELECT *,\n  {total}\n  AS prediction\nFROM {_name(table)}"
+    return f"{warning}SELECT *,\n  {_sum(parts)}\n  AS prediction\nFROM {_name(table)}"
+
+
+def _sum(parts: list[str]) -> str:
+    """Return a sum in SQL, with parentheses if it is long.
+
+    Databases take so many expressions inside of each other, SQLite and DuckDB a thousand, and each
+    plus is inside of the next one.
+    """
+    if len(parts) <= _MOST_IN_A_ROW:
+        return "\n  + ".join(parts)
+    half = len(parts) // 2
+    return f"({_sum(parts[:half])})\n  + ({_sum(parts[half:])})"
+
+
+def _choice(column: str, kind: Categorical, effects: Floats) -> str:
+    """Return what a level adds, in SQL: nothing if it is not listed, NULL if it is missing."""
+    cases = " ".join(
+        f"WHEN {_text(level) if kind.is_text else level} THEN {_number(effect)}"
+        for level, effect in zip(kind.levels, effects, strict=True)
+    )
+    there = f"{column} IS NOT NULL"
+    if not kind.is_text:
+        # Neither NaN nor an infinity is a level, nor another one.
+        there = f"ABS(CAST({column} AS DOUBLE PRECISION)) <= {_number(sys.float_info.max)}"
+    return f"CASE WHEN {there} THEN CASE {column} {cases} ELSE 0e0 END END"
 
 
 def _curve(x: str, bent: Bent, slopes: list[float]) -> str:
     """Return a curve that is straight between points and flat beyond, in SQL."""
     points, heights = ([_number(value) for value in part] for part in bent)
-    cases = [f"WHEN {x} IS NULL THEN NULL", f"WHEN {x} <= {points[0]} THEN {heights[0]}"]
+    cases = [f"WHEN {x} <= {points[0]} THEN {heights[0]}"]
     for place, slope in enumerate(slopes):
         rise = f"{heights[place]} + ({x} - {points[place]}) * {_number(slope)}"
         cases.append(f"WHEN {x} <= {points[place + 1]} THEN {rise}")
-    return f"CASE {' '.join(cases)} ELSE {heights[-1]} END"
+    return f"CASE WHEN {_is_number(x)} THEN CASE {' '.join(cases)} ELSE {heights[-1]} END END"
+
+
+def _is_number(x: str) -> str:
+    """Return a condition that holds for all but NULL and NaN, in SQL.
+
+    Databases that have NaN take it for larger than all numbers, and so the negative of it.
+    """
+    return f"({x} <= 0e0 OR -{x} <= 0e0)"
 
 
 def _number(value: float) -> str:

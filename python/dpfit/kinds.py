@@ -116,7 +116,7 @@ class Binary:
     """A column of zeros and ones; other numbers are cut to the nearest between them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Categorical:
     """A column that has one of a few levels, each with an effect of its own.
 
@@ -130,26 +130,26 @@ class Categorical:
 
     levels: tuple[Level, ...]
 
-    def __post_init__(self) -> None:
-        """Check the levels."""
-        if isinstance(self.levels, str):
+    # Written out, so that type checkers take lists, too, and know that they become tuples.
+    def __init__(self, levels: Iterable[Level]) -> None:
+        if isinstance(levels, str):
             raise ParameterError("levels must be a list, for example Categorical(['a', 'b'])")
         try:
-            given = list(self.levels)
+            given = list(levels)
         except TypeError:
             raise ParameterError("levels must be a list of texts or of whole numbers") from None
-        levels: list[Any] = [v.item() if isinstance(v, np.generic) else v for v in given]
-        if not 1 <= len(levels) <= _MOST_LEVELS:
+        plain: list[Any] = [v.item() if isinstance(v, np.generic) else v for v in given]
+        if not 1 <= len(plain) <= _MOST_LEVELS:
             raise ParameterError(f"Categorical needs from 1 to {_MOST_LEVELS} levels")
-        if all(isinstance(level, int) for level in levels):
-            levels = [int(level) for level in levels]
-            if max(map(abs, levels)) > _LARGEST_LEVEL:
+        if all(isinstance(level, int) for level in plain):
+            plain = [int(level) for level in plain]
+            if max(map(abs, plain)) > _LARGEST_LEVEL:
                 raise ParameterError("levels that are numbers must be below 2**53 in size")
-        elif not all(isinstance(level, str) for level in levels):
+        elif not all(isinstance(level, str) for level in plain):
             raise ParameterError("levels must be all texts, or all whole numbers")
-        if len(set(levels)) < len(levels):
+        if len(set(plain)) < len(plain):
             raise ParameterError("a level is listed twice")
-        object.__setattr__(self, "levels", tuple(levels))
+        object.__setattr__(self, "levels", tuple(plain))
 
     @property
     def is_text(self) -> bool:

@@ -12,6 +12,7 @@ import math
 import os
 from collections.abc import Mapping
 from importlib.metadata import version
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -43,6 +44,7 @@ _FIELDS = {
     "privacy",
     "checksum",
 }
+_OF_COLUMNS = {"names", "kinds", "aside"}
 # Neither says anything about the model.
 _NOT_KEPT = {"n_jobs", "verbose", "random_state"}
 # What a file may raise, whatever is in it: the last for lists in lists in lists.
@@ -74,18 +76,23 @@ def to_json(model: PrivateModel) -> str:
     Raises
     ------
     ParameterError
-        If parameters were set anew after the fit, so that they say something else than its record.
+        If parameters were set anew after the fit, so that they say something else than its record,
+        or if the model is of a class of somebody else, which could not be read again.
     """
+    if type(model) not in _classes().values():
+        raise ParameterError(
+            f"only models of {' and '.join(_classes())} can be saved, and no subclass of theirs"
+        )
     if problem := _contradiction(model):
         raise ParameterError(f"{problem}: set the parameters of the fit, or fit again")
-    parameters = {k: v for k, v in model.get_params().items() if k not in _NOT_KEPT}
+    parameters = {k: _number(v) for k, v in model.get_params().items() if k not in _NOT_KEPT}
     if isinstance(parameters["schema"], Schema):
         parameters["schema"] = json.loads(parameters["schema"].to_json())
     names = getattr(model, "feature_names_in_", None)
     content = {
         "dpfit_model": _VERSION,
         "library": version("dpfit"),
-        "class": type(model).__name__,
+        "class": next(name for name, cls in _classes().items() if cls is type(model)),
         "parameters": parameters,
         "columns": {
             "names": None if names is None else [str(name) for name in names],
@@ -193,6 +200,16 @@ def _numbers(value: Any) -> Any:
     return float(value)
 
 
+def _number(value: Any) -> Any:
+    """Return a number as one that JSON has words for, anything else as it is.
+
+    A fit takes numbers of NumPy's and other types, and leaves parameters as they were given.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
 def _plain(value: Any) -> Any:
     """Return what JSON has words for."""
     if isinstance(value, Mapping):
@@ -215,18 +232,22 @@ def _checksum(content: Mapping[str, Any]) -> str:
 
 def _read(text: str) -> dict[str, Any]:
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=_once)
+    except ModelFileError:
+        raise
     except (ValueError, RecursionError):
         # Of text that is no JSON, and of numbers with thousands of digits.
         content = None
-    if not isinstance(content, dict) or not isinstance(content.get("dpfit_model"), int):
+    written = content.get("dpfit_model") if isinstance(content, dict) else None
+    # True is an integer in Python.
+    if not isinstance(content, dict) or type(written) is not int or written < 1:
         raise ModelFileError("the file is not of a model of dpfit")
-    if content["dpfit_model"] > _VERSION:
+    if written > _VERSION:
         raise ModelFileError(
             f"the file was written by a newer dpfit ({_shown(content.get('library'))}): "
             "pip install --upgrade dpfit"
         )
-    if content["dpfit_model"] < _VERSION:
+    if written < _VERSION:
         # None of those was in a release.
         raise ModelFileError(
             f"the file was written by an older dpfit ({_shown(content.get('library'))}), "
@@ -241,19 +262,36 @@ def _read(text: str) -> dict[str, Any]:
     return content
 
 
-def _model(content: Mapping[str, Any]) -> PrivateModel:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, whose fields may not be there twice.
+
+    Readers differ in which of two they take, so that two people would see two models.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ModelFileError("the file is not of a model of dpfit: a field is there twice")
+    return found
+
+
+def _classes() -> dict[str, type[PrivateModel]]:
+    """Return the classes that files are of."""
     import dpfit
 
-    classes = {
-        cls.__name__: cls
-        for cls in (dpfit.PrivateLinearRegression, dpfit.PrivateAdditiveRegression)
+    return {
+        "PrivateLinearRegression": dpfit.PrivateLinearRegression,
+        "PrivateAdditiveRegression": dpfit.PrivateAdditiveRegression,
     }
-    cls = classes[content["class"]]
+
+
+def _model(content: Mapping[str, Any]) -> PrivateModel:
+    cls = _classes()[content["class"]]
     parameters = dict(content["parameters"])
     if parameters["schema"] is not None:
         parameters["schema"] = Schema.from_json(json.dumps(parameters["schema"]))
     model: PrivateModel = cls(**parameters)
     columns = content["columns"]
+    if unknown := columns.keys() - _OF_COLUMNS:
+        raise ValueError(f"the columns have an unknown field {min(unknown)!r}")
     kinds = Schema.from_json(json.dumps(columns["kinds"]))
     model._kinds = [kinds[place] for place in range(len(kinds))]
     model._aside = [str(name) for name in columns["aside"]]
@@ -263,6 +301,8 @@ def _model(content: Mapping[str, Any]) -> PrivateModel:
             raise ValueError("there are not as many names as columns")
         model.feature_names_in_ = np.array(columns["names"], dtype=object)
     model._restore(content["released"])
+    if _plain(model._released()) != content["released"]:
+        raise ValueError("what was released has unknown fields, or values of another type")
     model.privacy_ = PrivacyRecord.from_dict(content["privacy"])
     if problem := _contradiction(model):
         raise ValueError(problem)

@@ -38,6 +38,9 @@ _TOO_FEW = {
     "full": "No column varies: there are no {}",
 }
 
+# Names may hold dollars, between which matplotlib would read formulas.
+_AS_IT_IS: dict[str, Any] = {"parse_math": False}
+
 _MOST_CURVES = 12
 # How far beyond its range a curve is drawn, as a share of the width.
 _BEYOND = 0.06
@@ -117,7 +120,7 @@ def plot_coefficients(
         words = _TOO_FEW[model.status_].format("slopes")
         ax.set_title(f"{words}\n{seed or ''}".strip(), fontsize=9, color=_GREY, loc="left")
     names = model.coef_names_
-    ax.set_yticks(places, [shortened(names[i]) for i in order])
+    ax.set_yticks(places, [shortened(names[i]) for i in order], **_AS_IT_IS)
     ax.set_ylim(count - 0.4, -0.6)
     ax.set_xlabel(
         "Change of the prediction from the middle of the feature's range to its end"
@@ -184,7 +187,7 @@ def plot_curves(
         else:
             _curve(ax, x, heights, has_range=bool(np.isfinite(model.feature_range_[place, 0])))
         name = shortened(names[place], 22)
-        ax.set_title(name, fontsize=9, color="black", loc="left", pad=3)
+        ax.set_title(name, fontsize=9, color="black", loc="left", pad=3, **_AS_IT_IS)
     for ax in axes.flat[len(places) :]:
         ax.set_visible(False)
     figure.supylabel("Added to the prediction, in units of the target", fontsize=9, color=_GREY)
@@ -251,7 +254,8 @@ def _levels(ax: Axes, levels: list[Level], height: Floats) -> None:
     if len(levels) <= _MOST_LABELS:
         labels = [shortened(str(level), 20) for level in levels]
         long = sum(map(len, labels)) > _MOST_LETTERS
-        ax.set_xticks(places, labels, rotation=35 if long else 0, ha="right" if long else "center")
+        ends = "right" if long else "center"
+        ax.set_xticks(places, labels, rotation=35 if long else 0, ha=ends, **_AS_IT_IS)
     else:
         ax.set_xticks([])
         ax.set_xlabel(f"{len(levels)} levels", fontsize=8, color=_GREY)

@@ -90,6 +90,49 @@ def test_scikit_learn_without_names_and_without_dpfit(cls, tmp_path):
 
 
 @every
+@pytest.mark.parametrize("named", [True, False], ids=["named", "array"])
+def test_scikit_learn_of_levels_in_any_order(cls, named):
+    model, rows = numbered(cls, epsilon=8.0)
+    assert np.ptp(model._effects(2)) > 1.0
+    if not named:
+        schema = Schema({2: Categorical([2, 0, 1])})
+        X = np.tile(rows.to_numpy(), (50, 1))
+        model = seeded(cls, X, X[:, 0] + (X[:, 2] == 2), schema=schema)
+        rows = rows.to_numpy()
+    np.testing.assert_allclose(exported(model).predict(rows), model.predict(rows), **CLOSE)
+
+
+@every
+def test_scikit_learn_of_names_that_are_words_of_its_own(cls):
+    names = ["a__b", "transformers", "remainder", "n_jobs", "verbose"]
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(2000, 5)), columns=names)
+    model = seeded(cls, rows, rows.to_numpy() @ np.arange(1.0, 6.0))
+    np.testing.assert_allclose(exported(model).predict(rows), model.predict(rows), **CLOSE)
+    mean = seeded(cls, rows[["a__b"]], rows.a__b, epsilon=1e-3)
+    np.testing.assert_allclose(exported(mean).predict(rows[["a__b"]]), mean.intercept_)
+
+
+@every
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8])
+@pytest.mark.parametrize("kind", [pd.DataFrame, np.asarray], ids=["named", "array"])
+def test_scikit_learn_of_numbers_of_fewer_bits(cls, dtype, kind):
+    X = 10.0 * np.random.default_rng(0).normal(size=(2000, 2))
+    frame = pd.DataFrame(X.astype(dtype), columns=["a", "b"])
+    rows = kind(frame)
+    model = seeded(cls, rows, X @ [1.0, 2.0])
+    np.testing.assert_allclose(exported(model).predict(rows), model.predict(rows), **CLOSE)
+
+
+def test_scikit_learn_of_names_without_pandas(monkeypatch):
+    from dpfit import PrivateLinearRegression
+
+    model = fitted(PrivateLinearRegression)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        exported(model)
+
+
+@every
 @pytest.mark.parametrize("database", [in_sqlite, in_duckdb])
 @pytest.mark.parametrize("epsilon", [5.0, 1e-3], ids=["slopes", "mean"])
 def test_sql(cls, database, epsilon):
@@ -113,6 +156,73 @@ def test_sql_of_what_is_missing(cls, database):
     assert np.isnan(expected[[3, 5]]).all()
     np.testing.assert_allclose(
         np.delete(found, [3, 5]).astype(float), expected.drop([3, 5]), **CLOSE
+    )
+
+
+def numbered(cls, **options):
+    """Return a model of numbers and levels that are numbers, and rows."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.normal(size=3000), "same": 1.0})
+    rows["grade"] = rng.integers(0, 3, 3000).astype(float)
+    y = rows.a + 2.0 * (rows.grade == 2) + 0.1 * rng.normal(size=3000)
+    schema = Schema({"grade": Categorical([2, 0, 1])})
+    return seeded(cls, rows, y, missing="drop", schema=schema, **options), rows[:40].copy()
+
+
+@every
+@pytest.mark.parametrize("database", [in_sqlite, in_duckdb])
+@pytest.mark.parametrize("column", ["a", "same", "grade"])
+@pytest.mark.parametrize("epsilon", [8.0, 1e-3], ids=["slopes", "mean"])
+def test_sql_of_what_is_not_a_number(cls, database, column, epsilon):
+    """NaN is a number in DuckDB; a column without a slope may miss values, too."""
+    model, rows = numbered(cls, epsilon=epsilon)
+    rows.loc[5, "a"], rows.loc[6, "a"], rows.loc[7, "grade"] = np.inf, -np.inf, 9.0
+    rows.loc[3, column] = np.nan
+    expected = model.predict(rows)
+    found = database(model.to_sql("rows"), rows)
+    assert found[3] is None
+    assert np.isnan(expected[3])
+    assert np.isfinite(expected.drop(3)).all()
+    np.testing.assert_allclose(np.delete(found, 3).astype(float), expected.drop(3), **CLOSE)
+
+
+@every
+def test_nan_in_duckdb_is_missing(cls):
+    """NaN of a pandas frame is NULL already."""
+    model, rows = numbered(cls, epsilon=8.0)
+    connection = duckdb.connect()
+    connection.register("given", rows)
+    connection.execute("CREATE TABLE rows AS SELECT * FROM given")
+    for column in rows:
+        connection.execute(
+            f"INSERT INTO rows SELECT * REPLACE ('nan'::DOUBLE AS {column}) FROM given LIMIT 1"
+        )
+    found = [row[-1] for row in connection.execute(model.to_sql("rows")).fetchall()]
+    assert found[-3:] == [None] * 3
+    assert None not in found[:-3]
+
+
+@every
+@pytest.mark.parametrize("database", [in_sqlite, in_duckdb])
+@pytest.mark.parametrize("column", ["age", "city", "flag", "size", "same"])
+def test_sql_of_a_column_that_is_not_there(cls, database, column):
+    """SQLite takes an unknown name in quotes for a text, and the text for zero."""
+    query = fitted(cls).to_sql("rows")
+    with pytest.raises((sqlite3.OperationalError, duckdb.BinderException), match=column):
+        database(query, frame(10).drop(columns=column))
+
+
+@pytest.mark.parametrize("database", [in_sqlite, in_duckdb])
+def test_sql_of_many_columns(database):
+    from dpfit import PrivateLinearRegression
+
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 1100)))
+    rows.columns = [f"c{place}" for place in range(1100)]
+    model = seeded(PrivateLinearRegression, rows, rows.c0, epsilon=1e-3)
+    model.coef_ = np.linspace(0.1, 1.0, 1100)
+    model.feature_range_ = np.tile([-1.0, 2.0], (1100, 1))
+    np.testing.assert_allclose(
+        database(model.to_sql("rows"), rows), model.predict(rows), rtol=1e-11, atol=1e-9
     )
 
 

@@ -5,6 +5,7 @@ import math
 import os
 import pickle
 import stat
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -106,6 +107,42 @@ def test_a_model_of_units_says_so_again(cls, tmp_path):
     pd.testing.assert_series_equal(again.predict(table), model.predict(table))
 
 
+@every
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epsilon": np.int64(5)},
+        {"epsilon": np.float32(0.7), "delta": np.float32(1e-5)},
+        {"epsilon": Fraction(5, 2)},
+        {"epsilon": None, "mu": np.float32(0.3)},
+        {"max_rows": np.int64(3)},
+    ],
+    ids=["int64", "float32", "fraction", "mu", "max_rows"],
+)
+def test_numbers_of_every_type_are_saved(cls, options, tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    if cls is dpfit.PrivateAdditiveRegression:
+        options = {**options, "knots": np.int64(5)}
+    unit = np.arange(300) // 3 if "max_rows" in options else None
+    model = cls(**options).fit(X, X[:, 0], unit=unit)
+    model.save(tmp_path / "m.json")
+    again = dpfit.load(tmp_path / "m.json")
+    assert again.get_params() == model.get_params()
+    assert {type(v) for v in again.get_params().values()} <= {int, float, str, bool, type(None)}
+    assert again.privacy_ == model.privacy_
+    # Parameters of an estimator stay what they were given as.
+    assert all(model.get_params()[name] is value for name, value in options.items())
+
+
+def test_a_class_of_somebody_else_is_not_saved(tmp_path):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    for name in ("Mine", "PrivateLinearRegression"):
+        model = type(name, (PrivateLinearRegression,), {})().fit(X, X[:, 0])
+        with pytest.raises(ParameterError, match=r"PrivateLinearRegression and .* no subclass"):
+            model.save(tmp_path / "m.json")
+    assert not list(tmp_path.iterdir())
+
+
 def changed(text, change):
     content = json.loads(text)
     change(content)
@@ -181,6 +218,9 @@ STRANGE = {
     "another delta": lambda content: content["parameters"].update(delta=1e-9),
     "mu for epsilon": lambda content: content["parameters"].update(epsilon=None, mu=0.001),
     "other units": lambda content: content["parameters"].update(max_rows=7),
+    "a field beside the columns": lambda content: content["columns"].update(more=1),
+    "a field beside what was released": released("more", 1),
+    "a text for a number": released("intercept", "1.0"),
     "a signal in a note": lambda content: content["privacy"].update(notes=[SIGNAL]),
     "a signal in a unit": lambda content: content["privacy"].update(unit=SIGNAL),
     "a signal in an event": lambda content: content["privacy"]["events"][0].update(
@@ -232,13 +272,24 @@ def test_an_additive_model_needs_its_curves():
 DIGITS = '{"dpfit_model": ' + "9" * 5000 + "}"
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"dpfit_model": "1"}', "[" * 100_000, "1", DIGITS]
-)
+VERSIONS = [f'{{"dpfit_model": {version}}}' for version in ('"1"', "0", "-1", "true", "1.0")]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", *VERSIONS, "[" * 100_000, "1", DIGITS])
 def test_no_model_at_all(text, tmp_path):
     (tmp_path / "m.json").write_text(text)
     with pytest.raises(ModelFileError, match=r"m\.json': the file is not of a model of dpfit"):
         dpfit.load(tmp_path / "m.json")
+
+
+@pytest.mark.parametrize("field", ["epsilon", "class"])
+def test_a_field_that_is_there_twice(field):
+    """Python takes the last one, others the first: the checksum does not tell."""
+    text = to_json(fitted(PrivateLinearRegression))
+    twice = text.replace(f'"{field}":', f'"{field}": null,\n "{field}":', 1)
+    assert json.loads(twice) == json.loads(text)
+    with pytest.raises(ModelFileError, match="there twice"):
+        from_json(twice)
 
 
 def test_a_file_that_is_no_text(tmp_path):

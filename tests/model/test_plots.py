@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from dpfit import (
     Binary,
+    Categorical,
     Numeric,
     ParameterError,
     PrivateAdditiveRegression,
@@ -140,6 +141,24 @@ def test_few_curves_need_no_title():
     figure = model.plot_curves()
     assert figure.get_suptitle() == ""
     assert len(figure.axes) == 2
+
+
+@pytest.mark.parametrize("name", [r"$\frac$", "$a$", r"\$", "$", "{$x_$}", "a_b^"])
+def test_a_name_is_no_formula(name):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: rng.normal(size=2000), "kind": rng.choice([name, "b"], 2000)})
+    y = X[name] + (X.kind == "b")
+    schema = Schema({"kind": Categorical([name, "b"])})
+    options = {"epsilon": 20.0, "schema": schema}
+    figures = [
+        PrivateLinearRegression(**options).fit(X, y).plot_coefficients().figure,
+        PrivateAdditiveRegression(**options).fit(X, y).plot_curves(),
+    ]
+    for figure in figures:
+        figure.canvas.draw()
+        shown = [text for text in figure.findobj(matplotlib.text.Text) if name in text.get_text()]
+        assert len(shown) >= 2
+        assert not any(text.get_parse_math() for text in shown)
 
 
 @pytest.mark.parametrize("features", [[], ["other"], [14], [-1], [None]])

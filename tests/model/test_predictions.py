@@ -160,6 +160,7 @@ def test_rows_with_nothing_to_predict_from(cls, rows):
     X, y = uniform(rows)
     model = seeded(cls, X, y, missing="drop", epsilon=5.0)
     found = model.predict([[1.0, np.nan, 1.0], [1.0, 1.0, 1.0]])
+    assert np.isnan(found[0])
     assert np.isfinite(found[1])
     assert found[1] == pytest.approx(model.predict([[1.0, 1.0, 1.0]])[0], rel=1e-12)
     # Infinity is beyond every range, and a model of a mean is flat.
