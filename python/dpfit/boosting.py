@@ -223,12 +223,11 @@ class Boosting:
         """Return squares of what is missing of theta, before it is multiplied by `factor`.
 
         A round leaves a share of the way to go, which along an eigenvector of X'X follows from the
-        true eigenvalue. That is below the noisy one, by the law of eigenvalues in noise; where that
+        true eigenvalue. That is as much below the noisy one as the noise can make it; where that
         leaves nothing, as good as nothing is known of how far there is to go.
         """
         values, vectors = scipy.linalg.eigh(self._small)
-        excess = (values - self._norm) * (values + self._norm)
-        true = np.sqrt(np.maximum(excess, (_LEAST * self._norm) ** 2))
+        true = np.maximum(values - self._norm, _LEAST * self._norm)
         # Of the step, along these eigenvectors; it has them as its own unless it is held back.
         step = np.einsum("ij,ik,kj->j", vectors, self._step, vectors)
         left = np.clip(1.0 - step * true, 0.0, 1.0)
