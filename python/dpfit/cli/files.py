@@ -31,7 +31,7 @@ def written(path: str, *inputs: object) -> Iterator[IO[bytes]]:
     path : str
         The name; ``-`` for standard output.
     *inputs : path or None
-        Files that the command reads: none of them is written over.
+        Files that the command reads, ``-`` among them: none of them is written over.
 
     Notes
     -----
@@ -44,7 +44,7 @@ def written(path: str, *inputs: object) -> Iterator[IO[bytes]]:
         return
     for name in inputs:
         if name is not None and _same(path, str(name)):
-            raise wrong_use(f"{path!r} is read by this command", "give another name to -o")
+            raise wrong_use(f"{path!r} is read by this command", "give the output another name")
     target = os.path.realpath(path)
     mode = os.stat(target).st_mode if os.path.exists(target) else None
     if mode is not None and stat.S_ISDIR(mode):
@@ -70,7 +70,14 @@ def written(path: str, *inputs: object) -> Iterator[IO[bytes]]:
 
 def _same(path: str, other: str) -> bool:
     """Return whether two names are of one file that is there."""
-    return os.path.isfile(path) and os.path.exists(other) and os.path.samefile(path, other)
+    if not os.path.isfile(path):
+        return False
+    if other == STANDARD:
+        # As in `dpfit fit - -o data.csv < data.csv`.
+        with contextlib.suppress(OSError):
+            return os.path.samestat(os.stat(path), os.fstat(0))
+        return False
+    return os.path.exists(other) and os.path.samefile(path, other)
 
 
 @contextlib.contextmanager

@@ -190,7 +190,7 @@ def fit(
     replaced = _is_model(output)
     with _what_is_spent(str(output)) as is_out:
         # Opened first: a fit whose model cannot be kept would be for nothing.
-        with written(str(output), data, schema) as file:
+        with written(str(output), *inputs.files_of(data, format), schema) as file:
             scan, _ = inputs.open_table(data, format, delimiter, memory_limit)
             infer = f"dpfit schema infer {shlex.quote(str(data))} -o s.json"
             if delimiter != ",":

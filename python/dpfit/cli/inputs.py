@@ -25,6 +25,7 @@ __all__ = [
     "check_column",
     "check_columns",
     "delimiter_of",
+    "files_of",
     "format_of",
     "open_model",
     "open_table",
@@ -83,6 +84,22 @@ def open_table(
         return scan_parquet(place, memory_limit=memory_limit), format
     delimiter = delimiter_of(name, delimiter)
     return scan_csv(place, delimiter=delimiter, memory_limit=memory_limit), format
+
+
+def files_of(path: Path, format: Format | None) -> list[str]:
+    """Return the names of all files that :func:`open_table` reads; none if it will refuse."""
+    from dpfit.exceptions import SourceError
+    from dpfit.sources.opened import files_at
+
+    name = str(path)
+    if name == STANDARD:
+        return [name]
+    try:
+        ending = f".{(format or _found_format(name)).value}" if os.path.isdir(name) else ""
+        return [file for file in files_at(name, ending) if isinstance(file, str)]
+    except (SourceError, OSError):
+        # Said when it is opened.
+        return []
 
 
 def delimiter_of(name: str, delimiter: str) -> str:

@@ -101,7 +101,8 @@ def predict(
         raise wrong_use("MODEL and DATA cannot both be standard input")
     if inputs.format_of(str(model)) is not None and data.suffix.lower() == ".json":
         raise wrong_use("MODEL comes first, and DATA after it", f"dpfit predict {data} {model} ...")
-    with written(str(output), data, model) as file, progress("Reading") as tell:
+    read = (*inputs.files_of(data, format), model)
+    with written(str(output), *read) as file, progress("Reading") as tell:
         scan, read_format = inputs.open_table(data, format, delimiter)
         fitted = inputs.open_model(model)
         if fitted.privacy_.insecure_seed:

@@ -77,7 +77,7 @@ def infer(
     if os.path.isfile(output) and not force:
         raise wrong_use(f"{str(output)!r} is there already", "--force writes over it")
     if str(output) != STANDARD or not json:
-        with written(str(output), data) as file:
+        with written(str(output), *inputs.files_of(data, format)) as file:
             file.write((json_module.dumps(plain, indent=2, ensure_ascii=False) + "\n").encode())
     found = _Sorts.of(kinds, empty)
     if json:

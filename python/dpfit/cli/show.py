@@ -71,7 +71,7 @@ def show(
     else:
         format = _picture_format(plot)
         _use_matplotlib()
-        with written(str(plot)) as file:
+        with written(str(plot), model) as file:
             fitted = open_model(model)
             file.write(_picture(fitted, format))
     if sql is not None:
