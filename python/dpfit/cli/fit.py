@@ -211,7 +211,7 @@ def fit(
                 verbose=is_terminal() and not quiet,
             )
             model.fit(scan, target, unit=unit)
-            if not hasattr(file, "name") or not os.path.isfile(file.name):
+            if str(output) == STANDARD or not os.path.isfile(file.name):
                 # What goes to a pipe or a device is read while it is written.
                 is_out()
             file.write(_as_file(model))
