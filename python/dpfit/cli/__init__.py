@@ -28,6 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         and 143 if a closed terminal, Ctrl-C, SIGQUIT, a closed pipe or SIGTERM ended it.
     """
     try:
+        from dpfit.cli.streams import open_what_is_closed
+
+        open_what_is_closed()
         # Typer does without it until it has to print a help.
         importlib.import_module("rich")
         from dpfit.cli.run import run

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import IO, cast
 
 from dpfit.cli.errors import failure, wrong_use
+from dpfit.cli.streams import is_closed
 from dpfit.whole_file import NamedWriter, whole_file
 
 __all__ = ["STANDARD", "written"]
@@ -39,6 +40,8 @@ def written(path: str, *inputs: object) -> Iterator[IO[bytes]]:
     Devices and pipes are written to as they are.
     """
     if path == STANDARD:
+        if is_closed("stdout"):
+            raise wrong_use("standard output is closed", "give the output a name")
         sys.stdout.flush()
         with open(1, "wb", buffering=0, closefd=False) as raw:
             output = NamedWriter(raw, "standard output")

@@ -14,7 +14,7 @@ import typer
 from dpfit.cli import inputs
 from dpfit.cli.errors import failure, wrong_use
 from dpfit.cli.files import STANDARD, written
-from dpfit.cli.options import Data, Delimiter, Format, FormatOption, Json
+from dpfit.cli.options import Data, Delimiter, Format, FormatOption, Json, output_path
 from dpfit.cli.text import epilog, note, paragraph, say, say_json, unwrapped
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def infer(
     data: Data,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write to."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", parser=output_path, help="Where to write to."
+        ),
     ] = Path(STANDARD),
     target: Annotated[
         str | None,
@@ -299,5 +301,5 @@ def _without_levels(text: str) -> list[str]:
     try:
         columns = json_module.loads(text)["columns"]
         return [c["name"] for c in columns if c["kind"] == "categorical" and not c["levels"]]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return []
