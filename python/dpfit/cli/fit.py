@@ -16,7 +16,7 @@ import typer
 from dpfit.cli import inputs
 from dpfit.cli.errors import CommandError, wrong_use
 from dpfit.cli.files import STANDARD, written
-from dpfit.cli.options import Data, Delimiter, FormatOption, Json, Output
+from dpfit.cli.options import Data, Delimiter, FormatOption, Json, Output, input_path
 from dpfit.cli.text import epilog, is_terminal, note, paragraph, program, say, say_json, unwrapped
 
 if TYPE_CHECKING:
@@ -131,6 +131,7 @@ def fit(
         Path | None,
         typer.Option(
             metavar="FILE",
+            parser=input_path,
             help="What is public: bounds and levels. `dpfit schema infer` begins one.",
             rich_help_panel=_MODEL,
         ),

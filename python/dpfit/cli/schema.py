@@ -69,8 +69,13 @@ def infer(
 
     scan, found_format = inputs.open_table(data, format, delimiter)
     kinds = declared_kinds(scan)
+    unusable = _unusable(scan)
+    for name in unusable:
+        del kinds[name]
     empty = _guess(kinds, scan)
     if target is not None:
+        if target in unusable:
+            raise wrong_use(f"column {target!r} holds no numbers: a target does")
         inputs.check_column(target, kinds, "--target")
         if kinds.pop(target) is None:
             raise wrong_use(f"column {target!r} holds text: a target holds numbers", inputs.POINTS)
@@ -86,15 +91,36 @@ def infer(
         file_name = None if str(output) == STANDARD else str(output)
         open_columns = [name for name, kind in kinds.items() if isinstance(kind, Numeric)]
         lists = {"needs_levels": found.texts, "open": open_columns, "empty": found.empty}
+        lists["unusable"] = unusable
         say_json({"file": file_name, **lists, "schema": plain})
         return
     tell = note if str(output) == STANDARD else say
     for line in _advice(found, str(output), found_format):
         tell(line)
+    if unusable:
+        tell(
+            paragraph(
+                f"Columns that can be no features: {_listed(unusable)}. They hold lists, records "
+                "or bytes, and are not in the schema: --without leaves them out in the fit."
+            )
+        )
 
 
 app.callback(help=unwrapped(_schema), epilog=epilog(EXAMPLES))(_schema)
 app.command("infer", help=unwrapped(infer), epilog=epilog(EXAMPLES))(infer)
+
+
+def _unusable(scan: Scan) -> list[str]:
+    """Return columns of types that no feature has: a fit refuses them."""
+    import pyarrow as pa
+
+    found = []
+    for field in scan.reader.schema():
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        binary = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+        if pa.types.is_nested(kind) or any(is_binary(kind) for is_binary in binary):
+            found.append(field.name)
+    return found
 
 
 def _plain(kinds: dict[str, Kind | None]) -> dict[str, Any]:
