@@ -245,3 +245,16 @@ def test_without_matplotlib_a_picture_says_what_to_install(folder, tmp_path):
     done = dpfit(folder, "", program=[sys.executable, "-c", code])
     assert 'pip install "dpfit[plot]"' in error_of(done, 1)
     assert files_in(tmp_path) == set()
+
+
+def test_a_protected_input_is_a_failure_like_a_missing_one(folder, tmp_path):
+    # Tests may be run by somebody who may read everything.
+    code = (
+        "import os, sys; from dpfit.cli import main; true = os.access;"
+        "os.access = lambda path, mode: str(path) != 'data.csv' and true(path, mode);"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    line = f"fit data.csv {FIT} -o {tmp_path}/m.json"
+    done = dpfit(folder, line, program=[sys.executable, "-c", code])
+    assert "'data.csv' cannot be read: it is protected" in error_of(done, 1)
+    assert files_in(tmp_path) == set()

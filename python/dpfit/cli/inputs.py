@@ -76,6 +76,8 @@ def open_table(
 
     name = str(path)
     place: str | IO[bytes] = name
+    if name != STANDARD and os.path.exists(name) and not os.access(name, os.R_OK):
+        raise failure(f"{name!r} cannot be read: it is protected")
     if name == STANDARD or _is_stream(name):
         place = _kept_of(name)
         if format is None:
