@@ -4,23 +4,65 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import secrets
 import stat
-from collections.abc import Iterator
-from typing import IO
+from collections.abc import Callable, Iterator
+from typing import IO, Any, cast
 
-__all__ = ["whole_file"]
+__all__ = ["NamedWriter", "errors_named", "whole_file"]
+
+
+class NamedWriter(io.BufferedWriter):
+    """A file to write, whose errors tell its name: that of a full disk would not.
+
+    Parameters
+    ----------
+    raw : RawIOBase
+        The file.
+    label : str
+        What it is called in errors.
+    """
+
+    def __init__(self, raw: io.RawIOBase, label: str) -> None:
+        super().__init__(raw)
+        self._label = label
+
+    def write(self, data: Any, /) -> int:
+        """Write bytes."""
+        with errors_named(self._label):
+            return super().write(data)
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        with errors_named(self._label):
+            super().flush()
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def errors_named(label: str) -> Iterator[None]:
+    """Tell the name of a file in errors that have none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = label
+        raise
+
+
+@contextlib.contextmanager
+def whole_file(
+    path: str | os.PathLike[str], before: Callable[[str], None] | None = None
+) -> Iterator[IO[bytes]]:
     """Open a file to write. It appears under its name at the end, if nothing went wrong.
 
     Parameters
     ----------
     path : str or path
         The name. A file that is there is replaced and its permissions are kept; links are followed.
+    before : callable, optional
+        Told the name that the file has until the end, before it is made.
 
     Yields
     ------
@@ -43,23 +85,26 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EEXIST
         raise OSError(number, os.strerror(number), os.fspath(path))
     folder, name = os.path.split(target)
+    part = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part")
+    if before is not None:
+        before(part)
+    label = os.fspath(path)
     try:
-        part = open(  # noqa: SIM115
-            os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part"), "xb", opener=_for_owner
-        )
+        raw = open(part, "xb", buffering=0, opener=_for_owner)  # noqa: SIM115
     except OSError as error:
         # Under the name that was asked for.
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+        raise OSError(error.errno, error.strerror, label) from None
     try:
-        with part:
-            yield part
-            part.flush()
-            os.fsync(part.fileno())
-        os.chmod(part.name, _usual_mode() if mode is None else stat.S_IMODE(mode))
-        os.replace(part.name, target)
+        with NamedWriter(raw, label) as file:
+            yield cast(IO[bytes], file)
+            file.flush()
+            with errors_named(label):
+                os.fsync(file.fileno())
+        os.chmod(part, _usual_mode() if mode is None else stat.S_IMODE(mode))
+        os.replace(part, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(part.name)
+            os.unlink(part)
         raise
 
 

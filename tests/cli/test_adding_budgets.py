@@ -100,3 +100,15 @@ def test_what_is_assumed_and_what_is_counted_twice_is_told(models, quick):
     assert done.stderr == b"patient.json is counted twice.\n"
     done = run(models, quick, "patient.json patient3.json copy.json")
     assert b"patient.json and copy.json are the same model" in done.stderr
+
+
+def test_a_budget_beyond_every_epsilon_adds_up(models, quick):
+    """Such fits can be made with --mu, and what they have spent must not be hidden."""
+    frame = pd.DataFrame({"x": np.arange(500.0), "y": np.arange(500.0)})
+    PrivateLinearRegression(mu=100.0).fit(frame, "y").save(models / "large.json")
+    done = run(models, quick, "large.json")
+    assert done.returncode == 0
+    assert b"together    mu 100\n" in done.stdout
+    assert b"hardly a promise" in done.stdout
+    found = json.loads(run(models, quick, "large.json --json").stdout)
+    assert (found["epsilon"], found["delta"], found["mu"]) == (None, None, 100.0)

@@ -94,11 +94,17 @@ CASES = {
     "a list of words": ("budget add --fit one,two", 2, ["--fit 'one,two'"]),
     "delta for times": ("budget add --fit 1,10", 2, ["delta=10.0", "EPSILON,DELTA[,TIMES]"]),
     "another delta for times": ("budget add --other 1,9", 2, ["delta=9.0", "EPSILON[,DELTA"]),
+    "times without end": ("budget add --fit 1,1e-6,inf", 2, ["number of times"]),
     "different promises": ("budget add model.json unit.json", 2, ["do not add up"]),
     # Outputs.
     "a folder as output": (f"fit data.csv {FIT} -o folder", 2, ["'folder' is a folder"]),
     "no such folder": (f"fit data.csv {FIT} -o nowhere/m.json", 2, ["'nowhere'", "mkdir -p nowh"]),
     "a file as a folder": ("predict model.json new.csv -o s.json/p.csv", 2, ["no folder"]),
+    "a folder that is not there": (f"fit data.csv {FIT} -o nofolder/", 2, ["is a folder"]),
+    "an output without a name": (f"fit data.csv {FIT} -o ''", 2, ["output is empty"]),
+    "an input without a name": (f"fit '' {FIT} -o m.json", 2, ["input is empty"]),
+    "a demo nowhere": ("demo -o /proc/demo", 1, ["'/proc/demo' cannot be written to"]),
+    "a schema too deep": (f"fit data.csv {FIT} --schema deep.json -o m.json", 2, ["deep.json"]),
     "unwritable": ("show model.json --plot /proc/m.png", 1, ["cannot be written"]),
     "a picture of no kind": ("show model.json --plot m.docx", 2, [".png"]),
     "two outputs": ("show model.json --json --sql t", 2, ["choose one"]),
@@ -163,6 +169,7 @@ def outcomes(folder, quick, tmp_path_factory):
     )
     (place / "name.csv").write_bytes(f"{header}\n{first}\n".encode().replace(b"depth", b"d\xe9pth"))
     begun = '{"dpfit_schema": 1, "columns": [{"name": "cut", "kind": "categorical", "levels": []}]}'
+    (place / "deep.json").write_text("[" * 100_000)
     (place / "begun.json").write_text(begun)
     (place / "numbers.json").write_text(Schema({"cut": Binary()}).to_json())
     others = begun.replace("]}]}", ']}, {"name": "note", "kind": "binary"}]}')
@@ -237,4 +244,17 @@ def test_without_matplotlib_a_picture_says_what_to_install(folder, tmp_path):
     )
     done = dpfit(folder, "", program=[sys.executable, "-c", code])
     assert 'pip install "dpfit[plot]"' in error_of(done, 1)
+    assert files_in(tmp_path) == set()
+
+
+def test_a_protected_input_is_a_failure_like_a_missing_one(folder, tmp_path):
+    # Tests may be run by somebody who may read everything.
+    code = (
+        "import os, sys; from dpfit.cli import main; true = os.access;"
+        "os.access = lambda path, mode: str(path) != 'data.csv' and true(path, mode);"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    line = f"fit data.csv {FIT} -o {tmp_path}/m.json"
+    done = dpfit(folder, line, program=[sys.executable, "-c", code])
+    assert "'data.csv' cannot be read: it is protected" in error_of(done, 1)
     assert files_in(tmp_path) == set()

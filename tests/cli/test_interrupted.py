@@ -51,7 +51,12 @@ def large(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("number", "code", "words"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+    [
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGTERM, 143, "terminated"),
+        (signal.SIGHUP, 129, "terminated"),
+        (signal.SIGQUIT, 131, "terminated"),
+    ],
 )
 @pytest.mark.parametrize("delay", [0.1, 2.0])
 def test_a_fit_that_is_stopped_leaves_nothing(large, number, code, words, delay):
@@ -66,6 +71,47 @@ def test_a_fit_that_is_stopped_leaves_nothing(large, number, code, words, delay)
     assert process.returncode == code
     assert error.decode() == f"dpfit: {words}, and nothing was written\n"
     assert files_in(large) == {"large.parquet"}
+
+
+@pytest.mark.parametrize("moment", ["fsync", "replace"])
+def test_a_signal_at_the_very_end_leaves_nothing_but_what_it_says(folder, tmp_path, moment):
+    """The last bytes may take a disk long, and the file has no name until they are there."""
+    code = (
+        "import os, signal, sys, time; from dpfit.cli import main;"
+        f"true = os.{moment};"
+        f"os.{moment} = lambda *a: (true(*a), os.kill(os.getpid(), signal.SIGTERM), time.sleep(9));"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    line = f"predict {folder}/model.json {folder}/new.csv -o p.csv"
+    process = start(tmp_path, line, [sys.executable, "-c", code], stdout=subprocess.DEVNULL)
+    _, error = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 143
+    written = moment == "replace"
+    words = "the file is written" if written else "nothing was written"
+    assert error.decode() == f"dpfit: terminated, and {words}\n"
+    assert files_in(tmp_path) == ({"p.csv"} if written else set())
+
+
+def test_a_full_disk_is_named(folder, tmp_path):
+    code = (
+        "import errno, os, sys; from dpfit.cli import main;"
+        "full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC));"
+        "os.fsync = lambda _: (_ for _ in ()).throw(full); sys.exit(main(sys.argv[1:]))"
+    )
+    line = f"predict {folder}/model.json {folder}/new.csv -o p.csv"
+    process = start(tmp_path, line, [sys.executable, "-c", code], stdout=subprocess.DEVNULL)
+    _, error = process.communicate(timeout=PATIENCE)
+    assert error.decode() == "dpfit: 'p.csv': No space left on device\n"
+    assert process.returncode == 1
+    assert files_in(tmp_path) == set()
+
+
+def test_a_full_device_is_named(folder, quick):
+    with open("/dev/full", "wb") as full:
+        process = start(folder, "predict model.json new.csv -o -", quick, stdout=full)
+    assert process.stderr.read() == b"dpfit: 'standard output': No space left on device\n"
+    assert process.wait(PATIENCE) == 1
+    process.stderr.close()
 
 
 def test_an_older_file_stays_if_its_successor_fails(large):

@@ -2,6 +2,8 @@
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dpfit
@@ -75,3 +77,14 @@ def test_a_query_converts_dates(place, quick):
     for dialect, word in (("standard", b"EXTRACT(EPOCH"), ("sqlite", b"julianday")):
         line = f"show m.json --sql rows --dialect {dialect}"
         assert word in run(place, line, program=quick).stdout
+
+
+def test_columns_that_can_be_no_features_are_told_of(quick, tmp_path):
+    rows = {"x": [1.0], "list": [[1.0]], "record": [{"a": 1}], "bytes": [b"a"], "y": [1.0]}
+    pq.write_table(pa.table(rows), tmp_path / "d.parquet")
+    done = run(tmp_path, "schema infer d.parquet -t y -o s.json", program=quick)
+    assert "no features: list, record, bytes." in done.stdout.decode()
+    columns = json.loads((tmp_path / "s.json").read_text())["columns"]
+    assert [column["name"] for column in columns] == ["x"]
+    found = run(tmp_path, "schema infer d.parquet --json", program=quick)
+    assert json.loads(found.stdout)["unusable"] == ["list", "record", "bytes"]

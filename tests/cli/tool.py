@@ -25,16 +25,17 @@ ENVIRONMENT = {
 }
 
 
-def dpfit(folder, line, input=None, program=PROGRAM):
+def dpfit(folder, line, input=None, program=PROGRAM, stdin=None, environment=None):
     """Run a command in a folder, from nothing; input and output are bytes."""
+    given = {"stdin": stdin} if stdin is not None else {"input": input or b""}
     return subprocess.run(
         [*program, *shlex.split(line)],
         cwd=folder,
-        input=b"" if input is None else input,
         capture_output=True,
         timeout=120,
-        env=ENVIRONMENT,
+        env={**ENVIRONMENT, **(environment or {})},
         check=False,
+        **given,
     )
 
 

@@ -24,10 +24,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if it is done, 2 if it was called in a wrong way, 1 if it failed; 130, 141 and 143 if
-        Ctrl-C, a closed pipe or SIGTERM ended it.
+        0 if it is done, 2 if it was called in a wrong way, 1 if it failed; 129, 130, 131, 141
+        and 143 if a closed terminal, Ctrl-C, SIGQUIT, a closed pipe or SIGTERM ended it.
     """
     try:
+        from dpfit.cli.streams import open_what_is_closed
+
+        open_what_is_closed()
         # Typer does without it until it has to print a help.
         importlib.import_module("rich")
         from dpfit.cli.run import run

@@ -11,9 +11,10 @@ import typer
 from dpfit.accounting import GDPAccountant, gdp_delta, gdp_epsilon, gdp_mu
 from dpfit.accounting._statement import _up, factor_up, noticed
 from dpfit.cli.errors import wrong_use
-from dpfit.cli.options import Json
+from dpfit.cli.options import Json, input_path
 from dpfit.cli.spending import FIT, MU, OTHER, Part, check_alike, of_fit, of_model, of_mu, of_other
 from dpfit.cli.text import epilog, note, paragraph, say, say_json, unwrapped
+from dpfit.exceptions import ParameterError
 
 __all__ = ["app"]
 
@@ -84,7 +85,9 @@ def convert(
 def add(
     models: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[MODEL]...", help="Model files.", show_default=False),
+        typer.Argument(
+            metavar="[MODEL]...", parser=input_path, help="Model files.", show_default=False
+        ),
     ] = None,
     fits: Annotated[
         list[str] | None,
@@ -137,16 +140,22 @@ def add(
         accountant.compose(part.events(neighbors))
     deltas = [part.delta for part in parts if part.delta]
     stated = delta if delta is not None else _stated_delta(parts, max(deltas, default=_DELTA))
-    epsilon = accountant.epsilon(stated)
     # Of releases of which epsilon and delta alone are known there is no mu.
     whole = None if any(part.other for part in parts) else accountant.mu
+    try:
+        epsilon: float | None = accountant.epsilon(stated)
+    except ParameterError:
+        if whole is None or delta is not None:
+            raise
+        # So much was spent that no epsilon holds. What it adds up to has a mu all the same.
+        epsilon = None
     for remark in remarks:
         note(remark)
     if json:
         say_json(
             {
                 "epsilon": epsilon,
-                "delta": stated,
+                "delta": None if epsilon is None else stated,
                 "mu": whole,
                 "neighbors": relation,
                 "protected": protected,
@@ -158,10 +167,13 @@ def add(
     width = max(len("together"), *(len(part.name) for part in parts))
     for part in parts:
         say(f"{part.name:<{width}}  {part.cost}")
-    total = f"epsilon {_up(epsilon)}, delta {_up(stated)}"
-    say(f"{'together':<{width}}  {total}" + (f", mu {_up(whole)}" if whole else ""))
+    total = [f"mu {_up(whole)}"] if whole else []
+    if epsilon is not None:
+        total = [f"epsilon {_up(epsilon)}", f"delta {_up(stated)}", *total]
+    say(f"{'together':<{width}}  {', '.join(total)}")
     say()
-    say(paragraph(_in_words(epsilon, whole, relation, protected)))
+    words = _in_words(math.inf if epsilon is None else epsilon, whole, relation, protected)
+    say(paragraph(words))
     for part in parts:
         if not part.private:
             say(f"NOT PRIVATE: the noise of {part.name} came from a fixed seed.")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import tempfile
 import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dpfit.cli.errors import needs_extra, wrong_use
+from dpfit.cli.errors import failure, needs_extra, wrong_use
 from dpfit.cli.files import written
 from dpfit.cli.options import Json
 from dpfit.cli.text import epilog, paragraph, program, progress, say, say_json, unwrapped
@@ -58,13 +59,13 @@ def demo(
     from dpfit import demo as subject
     from dpfit.model_file import to_json
 
+    _check_writable(output)
     with progress("Fitting five models"):
         found = subject.run(epsilon, all_columns=all_columns)
     with progress("Drawing"):
         picture, curves = io.BytesIO(), io.BytesIO()
         found.draw().savefig(picture, dpi=150)
         found.additive.plot_curves().savefig(curves, dpi=150)
-    output.mkdir(parents=True, exist_ok=True)
     contents = {
         "comparison.png": picture.getvalue(),
         "curves.png": curves.getvalue(),
@@ -86,6 +87,15 @@ def demo(
         )
         return
     _tell(found, output, time.monotonic() - began)
+
+
+def _check_writable(folder: Path) -> None:
+    """Make a folder, and try whether a file can be in it: before the fits, which take seconds."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise failure(f"{str(folder)!r} cannot be written to: {error.strerror}") from None
 
 
 def _tell(found: Any, output: Path, seconds: float) -> None:

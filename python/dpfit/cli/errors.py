@@ -107,6 +107,10 @@ def explain(error: Exception) -> tuple[str, int]:
         return _line("there is not enough memory", "--memory-limit lets a fit use less"), 1
     if isinstance(error, ImportError) and "pip install" in str(error):
         return _line(str(error), ""), 1
+    if isinstance(error, UnicodeEncodeError):
+        # Of a name on the command line, or in a folder: data are bytes of UTF-8.
+        problem = "a name has letters that the language settings of the system do not have"
+        return _line(problem, "LC_ALL=C.UTF-8 dpfit ..."), 1
     kind = type(error).__name__
     return _line(f"this should not happen ({kind})", "DPFIT_TRACEBACK=1 shows where"), 1
 

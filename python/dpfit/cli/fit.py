@@ -16,7 +16,7 @@ import typer
 from dpfit.cli import inputs
 from dpfit.cli.errors import CommandError, wrong_use
 from dpfit.cli.files import STANDARD, written
-from dpfit.cli.options import Data, Delimiter, FormatOption, Json, Output
+from dpfit.cli.options import Data, Delimiter, FormatOption, Json, Output, input_path
 from dpfit.cli.text import epilog, is_terminal, note, paragraph, program, say, say_json, unwrapped
 
 if TYPE_CHECKING:
@@ -131,6 +131,7 @@ def fit(
         Path | None,
         typer.Option(
             metavar="FILE",
+            parser=input_path,
             help="What is public: bounds and levels. `dpfit schema infer` begins one.",
             rich_help_panel=_MODEL,
         ),
@@ -190,7 +191,7 @@ def fit(
     replaced = _is_model(output)
     with _what_is_spent(str(output)) as is_out:
         # Opened first: a fit whose model cannot be kept would be for nothing.
-        with written(str(output), data, schema) as file:
+        with written(str(output), *inputs.files_of(data, format), schema) as file:
             scan, _ = inputs.open_table(data, format, delimiter, memory_limit)
             infer = f"dpfit schema infer {shlex.quote(str(data))} -o s.json"
             if delimiter != ",":
@@ -211,7 +212,7 @@ def fit(
                 verbose=is_terminal() and not quiet,
             )
             model.fit(scan, target, unit=unit)
-            if not hasattr(file, "name") or not os.path.isfile(file.name):
+            if str(output) == STANDARD or not os.path.isfile(file.name):
                 # What goes to a pipe or a device is read while it is written.
                 is_out()
             file.write(_as_file(model))

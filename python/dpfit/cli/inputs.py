@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 from dpfit.cli.errors import CommandError, explained, failure, wrong_use
 from dpfit.cli.files import STANDARD
 from dpfit.cli.options import Format
+from dpfit.cli.streams import is_closed
 from dpfit.cli.text import note
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ __all__ = [
     "check_column",
     "check_columns",
     "delimiter_of",
+    "files_of",
     "format_of",
     "open_model",
     "open_table",
@@ -56,7 +59,7 @@ def open_table(
     Parameters
     ----------
     path : Path
-        A file, a folder, a pattern, or ``-``.
+        A file, a folder, a pattern, or ``-``; pipes with a name are read as ``-`` is.
     format : Format or None
         What it holds, if the name does not tell.
     delimiter : str
@@ -73,8 +76,10 @@ def open_table(
 
     name = str(path)
     place: str | IO[bytes] = name
-    if name == STANDARD:
-        place = _kept(sys.stdin.buffer)
+    if name != STANDARD and os.path.exists(name) and not os.access(name, os.R_OK):
+        raise failure(f"{name!r} cannot be read: it is protected")
+    if name == STANDARD or _is_stream(name):
+        place = _kept_of(name)
         if format is None:
             format = Format.PARQUET if place.read(len(_MAGIC)) == _MAGIC else Format.CSV
     elif format is None:
@@ -83,6 +88,22 @@ def open_table(
         return scan_parquet(place, memory_limit=memory_limit), format
     delimiter = delimiter_of(name, delimiter)
     return scan_csv(place, delimiter=delimiter, memory_limit=memory_limit), format
+
+
+def files_of(path: Path, format: Format | None) -> list[str]:
+    """Return the names of all files that :func:`open_table` reads; none if it will refuse."""
+    from dpfit.exceptions import SourceError
+    from dpfit.sources.opened import files_at
+
+    name = str(path)
+    if name == STANDARD:
+        return [name]
+    try:
+        ending = f".{(format or _found_format(name)).value}" if os.path.isdir(name) else ""
+        return [file for file in files_at(name, ending) if isinstance(file, str)]
+    except (SourceError, OSError):
+        # Said when it is opened.
+        return []
 
 
 def delimiter_of(name: str, delimiter: str) -> str:
@@ -112,6 +133,25 @@ def _found_format(name: str) -> Format:
             raise failure(f"there is no file {name!r}", "CSV and Parquet files are read")
         raise wrong_use(f"the name {name!r} does not tell what it holds", "--format csv or parquet")
     return format
+
+
+def _standard_input() -> IO[bytes]:
+    if is_closed("stdin"):
+        raise wrong_use("standard input is closed", "give the name of a file")
+    return sys.stdin.buffer
+
+
+def _is_stream(name: str) -> bool:
+    """Return whether a name is of a pipe or a device, which can be read once."""
+    mode = os.stat(name).st_mode if os.path.exists(name) else stat.S_IFREG
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _kept_of(name: str) -> IO[bytes]:
+    if name == STANDARD:
+        return _kept(_standard_input())
+    with open(name, "rb") as stream:
+        return _kept(stream)
 
 
 def _kept(stream: IO[bytes]) -> IO[bytes]:
@@ -183,10 +223,12 @@ def open_model(path: Path) -> PrivateModel:
     name = str(path)
     try:
         if name == STANDARD:
-            return from_json(sys.stdin.read())
+            return from_json(_standard_input().read().decode("utf-8"))
         return load(name)
     except ModelFileError as error:
         problem: CommandError = failure(str(error), "dpfit fit writes model files")
+    except UnicodeDecodeError:
+        problem = failure("the file is not of a model of dpfit", "dpfit fit writes model files")
     except FileNotFoundError:
         problem = failure(f"there is no file {name!r}", "dpfit fit writes model files")
     except IsADirectoryError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import sys
 import warnings
@@ -101,7 +102,8 @@ def predict(
         raise wrong_use("MODEL and DATA cannot both be standard input")
     if inputs.format_of(str(model)) is not None and data.suffix.lower() == ".json":
         raise wrong_use("MODEL comes first, and DATA after it", f"dpfit predict {data} {model} ...")
-    with written(str(output), data, model) as file, progress("Reading") as tell:
+    read = (*inputs.files_of(data, format), model)
+    with written(str(output), *read) as file, _progress(str(output)) as tell:
         scan, read_format = inputs.open_table(data, format, delimiter)
         fitted = inputs.open_model(model)
         if fitted.privacy_.insecure_seed:
@@ -127,6 +129,13 @@ def predict(
         say(f"Predictions are in {output}, in the order of the rows of {data}.")
     for line in [*_LITTLE.get(worth, []), *seen.remarks()]:
         note(line)
+
+
+def _progress(output: str) -> contextlib.AbstractContextManager[Any]:
+    """Show that something goes on, unless the rows go to the same terminal."""
+    if output == STANDARD and sys.stdout.isatty():
+        return contextlib.nullcontext(lambda text: None)
+    return progress("Reading")
 
 
 @dataclass

@@ -14,7 +14,7 @@ import typer
 from dpfit.cli import inputs
 from dpfit.cli.errors import failure, wrong_use
 from dpfit.cli.files import STANDARD, written
-from dpfit.cli.options import Data, Delimiter, Format, FormatOption, Json
+from dpfit.cli.options import Data, Delimiter, Format, FormatOption, Json, output_path
 from dpfit.cli.text import epilog, note, paragraph, say, say_json, unwrapped
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def infer(
     data: Data,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write to."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", parser=output_path, help="Where to write to."
+        ),
     ] = Path(STANDARD),
     target: Annotated[
         str | None,
@@ -67,8 +69,13 @@ def infer(
 
     scan, found_format = inputs.open_table(data, format, delimiter)
     kinds = declared_kinds(scan)
+    unusable = _unusable(scan)
+    for name in unusable:
+        del kinds[name]
     empty = _guess(kinds, scan)
     if target is not None:
+        if target in unusable:
+            raise wrong_use(f"column {target!r} holds no numbers: a target does")
         inputs.check_column(target, kinds, "--target")
         if kinds.pop(target) is None:
             raise wrong_use(f"column {target!r} holds text: a target holds numbers", inputs.POINTS)
@@ -77,22 +84,43 @@ def infer(
     if os.path.isfile(output) and not force:
         raise wrong_use(f"{str(output)!r} is there already", "--force writes over it")
     if str(output) != STANDARD or not json:
-        with written(str(output), data) as file:
+        with written(str(output), *inputs.files_of(data, format)) as file:
             file.write((json_module.dumps(plain, indent=2, ensure_ascii=False) + "\n").encode())
     found = _Sorts.of(kinds, empty)
     if json:
         file_name = None if str(output) == STANDARD else str(output)
         open_columns = [name for name, kind in kinds.items() if isinstance(kind, Numeric)]
         lists = {"needs_levels": found.texts, "open": open_columns, "empty": found.empty}
+        lists["unusable"] = unusable
         say_json({"file": file_name, **lists, "schema": plain})
         return
     tell = note if str(output) == STANDARD else say
     for line in _advice(found, str(output), found_format):
         tell(line)
+    if unusable:
+        tell(
+            paragraph(
+                f"Columns that can be no features: {_listed(unusable)}. They hold lists, records "
+                "or bytes, and are not in the schema: --without leaves them out in the fit."
+            )
+        )
 
 
 app.callback(help=unwrapped(_schema), epilog=epilog(EXAMPLES))(_schema)
 app.command("infer", help=unwrapped(infer), epilog=epilog(EXAMPLES))(infer)
+
+
+def _unusable(scan: Scan) -> list[str]:
+    """Return columns of types that no feature has: a fit refuses them."""
+    import pyarrow as pa
+
+    found = []
+    for field in scan.reader.schema():
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        binary = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+        if pa.types.is_nested(kind) or any(is_binary(kind) for is_binary in binary):
+            found.append(field.name)
+    return found
 
 
 def _plain(kinds: dict[str, Kind | None]) -> dict[str, Any]:
@@ -299,5 +327,5 @@ def _without_levels(text: str) -> list[str]:
     try:
         columns = json_module.loads(text)["columns"]
         return [c["name"] for c in columns if c["kind"] == "categorical" and not c["levels"]]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return []

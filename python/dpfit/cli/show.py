@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import io
 import math
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,8 +15,8 @@ import typer
 from dpfit.cli.errors import needs_extra, wrong_use
 from dpfit.cli.files import STANDARD, written
 from dpfit.cli.inputs import open_model
-from dpfit.cli.options import Json, Model
-from dpfit.cli.text import epilog, note, paragraph, say, say_json, unwrapped
+from dpfit.cli.options import Json, Model, output_path
+from dpfit.cli.text import epilog, note, paragraph, say, say_json, say_sql, unwrapped
 
 __all__ = ["add", "as_plain"]
 
@@ -46,7 +47,9 @@ def show(
     model: Model,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also draw it: a .png, .svg or .pdf file."),
+        typer.Option(
+            metavar="FILE", parser=output_path, help="Also draw it: a .png, .svg or .pdf file."
+        ),
     ] = None,
     sql: Annotated[
         str | None,
@@ -71,11 +74,11 @@ def show(
     else:
         format = _picture_format(plot)
         _use_matplotlib()
-        with written(str(plot)) as file:
+        with written(str(plot), model) as file:
             fitted = open_model(model)
             file.write(_picture(fitted, format))
     if sql is not None:
-        say(fitted.to_sql(sql, dialect.value) + ";")
+        say_sql(fitted.to_sql(sql, dialect.value) + ";")
     elif json:
         say_json(as_plain(fitted))
     elif plot is None or str(plot) != STANDARD:
@@ -193,6 +196,8 @@ def _picture(model: Any, format: str) -> bytes:
 def _picture_format(path: Path) -> str:
     ending = path.suffix.lower().lstrip(".")
     if str(path) == STANDARD:
+        if sys.stdout.isatty():
+            raise wrong_use("a picture is not for a terminal", "--plot FILE.png, or > FILE.png")
         return "png"
     if ending not in ("png", "svg", "pdf"):
         raise wrong_use(f"--plot {str(path)!r} must end in .png, .svg or .pdf")

@@ -165,7 +165,7 @@ def _numbers(option: str, text: str, form: str, least: int) -> list[float]:
 def _times(option: str, text: str, times: float) -> int:
     if math.isnan(times):
         return 1
-    if times != int(times) or not 1 <= times <= 1_000_000:
+    if not 1 <= times <= 1_000_000 or times != int(times):
         raise wrong_use(f"{option} {text!r} must end in a number of times, from 1 to a million")
     return int(times)
 

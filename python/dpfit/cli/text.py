@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dpfit._printable import is_printable, printable
+from dpfit.cli.streams import write_exactly
 
 __all__ = [
     "epilog",
@@ -24,6 +25,7 @@ __all__ = [
     "progress",
     "say",
     "say_json",
+    "say_sql",
     "unwrapped",
 ]
 
@@ -53,7 +55,12 @@ def say_json(value: Any) -> None:
     """Print what a program can read."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     # In JSON, too, what a terminal might obey has another spelling.
-    print(text if is_printable(text.replace("\n", "")) else json.dumps(value, indent=2))
+    write_exactly(text if is_printable(text.replace("\n", "")) else json.dumps(value, indent=2))
+
+
+def say_sql(text: str) -> None:
+    """Print a query, in which names are as in the model."""
+    write_exactly(printable(text, keep=_LAYOUT))
 
 
 def note(text: str) -> None:
