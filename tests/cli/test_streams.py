@@ -107,7 +107,6 @@ def test_names_that_the_system_has_no_letters_for_are_told_of(folder, tmp_path):
     [
         f"{PREDICT} /dev/stdout | cat",
         f"{PREDICT} /dev/fd/1 | cat",
-        f"{PREDICT} >(cat >&3) 3>&1 >/dev/null --output-format csv | cat",
         "predict model.json <(cat new.csv) --format csv -o -",
         "predict model.json <(cat new.csv) -o -",
         "predict <(cat model.json) new.csv -o -",
