@@ -46,7 +46,8 @@ def errors_named(label: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None:
+        # One without a number has a text of its own.
+        if error.filename is None and error.errno is not None:
             error.filename = label
         raise
 

@@ -1,5 +1,6 @@
 """Models as files: the same bits again, or a clear error."""
 
+import errno
 import json
 import math
 import os
@@ -322,10 +323,10 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     path.write_text("before")
 
     def full(_):
-        raise OSError("no space left")
+        raise OSError(errno.ENOSPC, "no space left")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(OSError, match=r"no space left: .*m\.json'$"):
         model.save(path)
     monkeypatch.undo()
     assert path.read_text() == "before"
