@@ -136,7 +136,8 @@ def test_a_wheel_has_commands(wheel, alone, tmp_path):
 @pytest.mark.slow
 def test_the_sources_build(tmp_path):
     maturin = pathlib.Path(sys.executable).with_name("maturin")
-    subprocess.run([maturin, "sdist", "--quiet", "--out", tmp_path], check=True, cwd=ROOT)
+    command = [maturin, "sdist", "--out", tmp_path]
+    subprocess.run(command, check=True, cwd=ROOT, capture_output=True)
     (archive,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(archive) as file:
         file.extractall(tmp_path / "sources", filter="data")
