@@ -215,8 +215,8 @@ _CHANCE = (
 )
 _EVEN = (
     "Constants of ours were chosen on tables with an odd task number; even ones were looked at on "
-    "the way, and one rule was prompted by cpu_act (docs/no_tuning.md). On the even ones whose "
-    "data is in no odd one alone:"
+    "the way: one rule was prompted by cpu_act, and one by diamonds and SGEMM "
+    "(docs/no_tuning.md). On the even ones whose data is in no odd one alone:"
 )
 _SCALED = (
     "The paper's methods see columns as they are, without a constant. Two steps away from (c), "
