@@ -8,7 +8,7 @@ import pytest
 from tests.experiments.folders import SOIL, folder_of_tables, soil
 
 from dpfit.experiments import reproduce, work
-from dpfit.experiments.store import StoreMismatchError
+from dpfit.experiments.store import Store, StoreMismatchError
 
 OPTIONS = {
     "epsilons": [0.5, 5.0],
@@ -90,3 +90,11 @@ def test_results_of_other_tables_are_refused(whole, tmp_path):
     soil(400, seed=9).to_parquet(data / f"{SOIL}_visualizing_soil.parquet")
     with pytest.raises(StoreMismatchError, match=f"table {SOIL} is not the one"):
         reproduce(data=data, out=tmp_path / "out", adopted=earlier, say=str)
+
+
+def test_a_report_that_does_not_tell_its_machines_is_refused_as_a_whole(whole, tmp_path):
+    earlier = report_of(whole, tmp_path / "earlier")
+    (earlier / "machines.json").unlink()
+    with pytest.raises(FileNotFoundError):
+        reproduce(data=whole[0], out=tmp_path / "out", adopted=earlier, say=str, **OPTIONS)
+    assert Store(tmp_path / "out" / "results.sqlite").all_results() == []

@@ -90,8 +90,10 @@ def adopt(folder: Path, store: Store, entries: Sequence[Entry], plan: Plan) -> i
         if count:
             time = seconds.get((unit.entry.number, unit.method, "trials"), 0.0)
             trials += _trials(studies[study][:count], study, time)
+    # Read before anything is kept: a report without it is refused as a whole.
+    machines = json.loads((folder / "machines.json").read_text("utf-8"))
     store.add_all(results, trials)
-    for facts in json.loads((folder / "machines.json").read_text("utf-8")):
+    for facts in machines:
         store.add_machine(facts)
     return adopted
 
