@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test test-slow lint bench wheel clean
+.PHONY: demo test test-slow lint bench reproduce wheel clean
 .DEFAULT_GOAL := test
 
 $(BIN)/maturin: pyproject.toml
@@ -14,19 +14,21 @@ $(BIN)/maturin: pyproject.toml
 	$(BIN)/python -m pip install --quiet "maturin>=1.9,<2"
 	touch $@
 
-# Tools and libraries for tests, linters and benchmarks.
+# What the package and its extras need, without the extra `all`, which names the package itself; and
+# the dependency groups for tests, linters and benchmarks.
 $(VENV)/tools: $(BIN)/maturin
 	$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-	    print('\n'.join(p['dependencies'] + sum(p['optional-dependencies'].values(), [])))" > $@.txt
-	$(BIN)/python -m pip install --quiet --requirement $@.txt
+	    extras = p['optional-dependencies']; del extras['all']; \
+	    print('\n'.join(p['dependencies'] + sum(extras.values(), [])))" > $@.txt
+	$(BIN)/python -m pip install --quiet --requirement $@.txt --group test --group lint --group bench
 	touch $@
 
-# The package itself, with its Rust core in release mode. Pip would list every extra that is not asked for.
+# The package itself, with its Rust core in release mode. Pip would list every extra that is not installed.
 $(VENV)/built: $(BIN)/maturin $(RUST_SOURCES)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	touch $@
 
-# What the demo needs beside the package: a command line and a picture, and no more.
+# What the demo needs besides the package: the command line and plots.
 $(VENV)/demo: $(BIN)/maturin
 	$(BIN)/python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
 	    extras = p['optional-dependencies']; print('\n'.join(extras['cli'] + extras['plot']))" > $@.txt
@@ -39,7 +41,7 @@ demo: $(VENV)/built $(VENV)/demo
 test: $(VENV)/built $(VENV)/tools
 	cargo test --quiet
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
-	$(BIN)/python -m pytest -q --doctest-modules python/dpfit
+	$(BIN)/python -m pytest -q --doctest-modules python/dpfit benches/paper
 
 test-slow: $(VENV)/built $(VENV)/tools
 	$(BIN)/python -m pytest -q -m slow
@@ -49,6 +51,7 @@ lint: $(VENV)/built $(VENV)/tools
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check python tests benches examples tools
 	$(BIN)/ruff check python tests benches examples tools
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest dpfit._native
 
@@ -61,7 +64,11 @@ bench: $(VENV)/built $(VENV)/tools
 	$(BIN)/python benches/python/streaming.py
 	$(BIN)/python benches/python/precision.py
 
-# A wheel for this system and every Python from 3.11 on, and the sources of one.
+# The paper's experiments: make reproduce ARGS="--data FOLDER --quick".
+reproduce: $(VENV)/built $(VENV)/tools
+	$(BIN)/python benches/reproduce.py $(ARGS)
+
+# A wheel for this system and Python 3.11 or later, and a source distribution.
 wheel: $(BIN)/maturin
 	CARGO_TARGET_DIR=$(CURDIR)/target $(BIN)/maturin build --release --sdist --quiet --out dist
 

@@ -1,7 +1,7 @@
-"""A private regression on a Dask table: two workers hold the rows, this process draws the noise.
+"""Private regression on a Dask table: two workers have the rows, this process adds the noise.
 
-The table is made by the workers, eight parts of it, and is never in this process. The noise is
-real: run it twice and the private numbers differ.
+The workers generate the table in eight parts, which never reach this process. The noise is real:
+each run gives different private numbers.
 """
 
 import dask.dataframe as dd
@@ -16,7 +16,7 @@ ROWS, PARTS = 25_000, 8
 
 
 def homes(part: int) -> pd.DataFrame:
-    """Return a part of the table: size, year, city and price."""
+    """Return one part of the table: size, year, city and price."""
     rng = np.random.default_rng(part)
     size = rng.uniform(20, 200, ROWS)
     year = rng.integers(1900, 2025, ROWS)
@@ -29,7 +29,7 @@ def homes(part: int) -> pd.DataFrame:
 
 def main() -> None:
     table = dd.from_map(homes, range(PARTS), meta=homes(0)[:0])
-    # The type of the city's column declares its levels. That a year has bounds is public, too.
+    # The dtype of the city column declares its levels. The bounds of the year are public, too.
     schema = Schema({"year": Numeric(1900, 2025)})
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
@@ -39,7 +39,7 @@ def main() -> None:
         print(model.summary())
         predictions = model.predict(table)
         error = ((table["price"] - predictions) ** 2).mean().compute() ** 0.5
-    print(f"\nRoot mean squared error, not private: {error:,.0f}")
+    print(f"\nRoot mean squared error (not private): {error:,.0f}")
     print(model.privacy_.statement())
 
 

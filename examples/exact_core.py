@@ -1,7 +1,7 @@
-"""From rows to integers to noise: one private least-squares fit, step by step, on generated data.
+"""A private least-squares fit with the core, step by step: rows, integers, sums, noise.
 
-Run by a test. Every number printed here was released with noise or is public; the exact sums
-never leave the core.
+The data are generated. Every private number that is printed was released with noise; exact sums
+never leave the core. A test runs this example.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ from dpfit.accounting import PrivacyRecord, Release, gaussian_sigma, gdp_mu, spl
 
 EPSILON, DELTA = 1.0, 1e-6
 N, D = 200_000, 5
-TAU = 1 << 18  # the clipping threshold, in units of the target's grid
-UNIT = 2.0**-18
+TAU = 1 << 18  # the clipping threshold, in steps of the target's grid
+STEP = 2.0**-18
 
 
 def main() -> None:
@@ -21,29 +21,30 @@ def main() -> None:
     true = np.array([0.5, -0.3, 0.2, 0.0, 0.1])
     y = X @ true + rng.normal(scale=0.1, size=N)
 
-    # 1. A public map: rows of norm above one are scaled down, values become 15-bit integers.
+    # 1. A public map of rows: those with a norm above one are scaled down, and values become 15-bit
+    #    integers.
     bound = np.sqrt(D)
     column = (0.0, 1.0, [(-np.inf, np.inf, 1.0 / bound)])
-    row_map = _native.RowMap([column] * D, unit=UNIT)
+    row_map = _native.RowMap([column] * D, step=STEP)
 
-    # 2. Exact sums: the same bits for any order of rows, any number of threads, any partition.
+    # 2. Exact sums: the same bits for any order of rows, number of threads and partition.
     gram = _native.Gram(row_map)
     rows = _native.Rows(row_map)
     for part in np.array_split(np.arange(N), 7):
         rows.extend(X[part], y[part], gram)
-    gradient = rows.gradient(np.zeros(D), TAU)
+    gradient = _native.Gradient.of(rows, np.zeros(D), TAU)
 
-    # 3. Noise, calibrated so that the two releases together are (1, 1e-6)-DP.
+    # 3. Noise, so that the two releases together are (1, 1e-6)-DP.
     mu_gram, mu_gradient = split(gdp_mu(EPSILON, DELTA), (1.0, 1.0))
     entropy = _native.Entropy()
     noisy_gram = gram.release(gaussian_sigma(2.0**30, mu_gram), entropy) * 2.0**-30
     noisy_gradient = gradient.release(gaussian_sigma(2.0**15 * TAU, mu_gradient), entropy)
 
-    # 4. Public numbers from here on.
+    # 4. From here on, all numbers are public.
     A = np.zeros((D, D))
     A[np.triu_indices(D)] = noisy_gram
     A = A + np.triu(A, 1).T
-    theta = np.linalg.solve(A, noisy_gradient * 2.0**-15 * UNIT) / bound
+    theta = np.linalg.solve(A, noisy_gradient * 2.0**-15 * STEP) / bound
 
     least_squares = np.linalg.lstsq(X, y, rcond=None)[0]
     print(f"rows: {N:,} generated, {D} columns")

@@ -1,4 +1,4 @@
-"""A frame with numbers, levels and flags: fit, look, predict, keep."""
+"""Fit, show, save, load and predict with a DataFrame of numbers, levels and booleans."""
 
 import os
 import tempfile
@@ -27,7 +27,7 @@ patients["days"] = (
     + rng.gamma(2.0, 1.0, rows)
 )
 
-# What everybody may know: the wards of the house, and that nobody stays longer than 60 days here.
+# Public knowledge: the wards of the hospital, and that no stay is longer than 60 days.
 schema = Schema({"ward": Categorical(["surgery", "heart", "children"])}, target=Numeric(0, 60))
 model = PrivateAdditiveRegression(epsilon=1.0, schema=schema).fit(patients, "days")
 print(model.summary())

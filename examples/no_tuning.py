@@ -1,6 +1,6 @@
-"""A private regression without bounds and without tuning, on a generated payroll.
+"""Private regression without bounds or tuning, on a generated payroll.
 
-Run by a test. The noise is real: run it twice and the private numbers differ.
+The noise is real: each run gives different private numbers. A test runs this example.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ N = 40_000
 
 
 def payroll(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return age, years of service, sales in euros and whether somebody leads a team; and pay."""
+    """Return features (age, years of service, sales in euros, is a team lead) and pay."""
     age = rng.uniform(18, 67, N)
     service = np.minimum(rng.exponential(6.0, N), age - 17)
     sales = np.exp(rng.normal(11.0, 1.0, N))
@@ -25,7 +25,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     X, pay = payroll(rng)
     test_X, test_pay = payroll(rng)
-    # That the last column is zero or one is public, and costs nothing; the rest is found out.
+    # That the last column is binary is public and costs nothing. Other ranges are found privately.
     schema = Schema({3: Binary()})
 
     linear = PrivateLinearRegression(epsilon=1.0, schema=schema).fit(X, pay)
@@ -33,7 +33,7 @@ def main() -> None:
     additive = PrivateAdditiveRegression(epsilon=1.0, schema=schema).fit(X, pay)
     A = np.column_stack([X, np.ones(N)])
     plain = np.linalg.lstsq(A, pay, rcond=None)[0]
-    print("\nShare of the variance explained on new rows, epsilon = 1, delta = 1e-6:")
+    print("\nR^2 on new rows, epsilon = 1, delta = 1e-6:")
     for name, predicted in (
         ("least squares, not private", np.column_stack([test_X, np.ones(N)]) @ plain),
         ("PrivateLinearRegression", linear.predict(test_X)),
@@ -42,7 +42,7 @@ def main() -> None:
         error = np.mean((test_pay - predicted) ** 2) / np.var(test_pay)
         print(f"  {name:28s} {1 - error:.3f}")
     points, heights = additive.curve(2)
-    print("\nPay against sales, as the additive model has it:")
+    print("\nContribution of sales to pay in the additive model:")
     for x, y in zip(points, heights, strict=True):
         print(f"  {x:12,.0f}  {y:+9,.0f}")
     print(f"\n{linear.privacy_.statement()}")

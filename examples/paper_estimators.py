@@ -1,6 +1,6 @@
-"""The paper's estimators beside least squares without privacy, on generated data.
+"""The paper's estimators compared with least squares without privacy, on generated data.
 
-Run by a test. The noise is real: run it twice and the private coefficients differ.
+The noise is real: each run gives different private coefficients. A test runs this example.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ def main() -> None:
     true = np.array([3.0, -2.0, 1.0, 0.0, 0.5])
     y = X @ true + rng.normal(scale=0.3, size=N)
 
-    print(f"{N:,} rows, {D} columns, epsilon = 1, delta = 1e-6; error of the coefficients:")
+    print(f"{N:,} rows, {D} columns, epsilon = 1, delta = 1e-6. Error of the coefficients:")
     least_squares = np.linalg.lstsq(X, y, rcond=None)[0]
     print(f"  {'least squares, not private':28s} {np.linalg.norm(least_squares - true):.4f}")
     for model in (

@@ -1,4 +1,4 @@
-"""A folder of Parquet files that is larger than the memory the fit may use."""
+"""Private regression on a folder of Parquet files that is larger than the memory limit."""
 
 import pathlib
 import tempfile
@@ -20,11 +20,11 @@ with tempfile.TemporaryDirectory() as name:
         columns = {f"x{i}": X[:, i] for i in range(COLUMNS)}
         pq.write_table(pa.table({**columns, "y": y}), folder / f"part-{part}.parquet")
 
-    # Eight bytes a value would be 42 MB. What does not fit goes to files without a name.
+    # With eight bytes per value, the table has 42 MB. Rows beyond the limit go to temporary files.
     rows = scan_parquet(folder, target="y", memory_limit="10MB")
     model = PrivateLinearRegression(epsilon=1.0, verbose=True).fit(rows)
     print(model.summary())
     print(model.privacy_.statement())
 
     predictions = model.predict(scan_parquet(folder / "part-0.parquet"))
-    print("the first predictions:", predictions[:3].round(2))
+    print("First predictions:", predictions[:3].round(2))

@@ -1,4 +1,4 @@
-"""Examples and the code of the README and the docs run."""
+"""The examples and the code in the README and the docs run."""
 
 import pathlib
 import re
@@ -20,13 +20,13 @@ def test_an_example_runs(script):
 
 
 def blocks(page):
-    """Return the Python of a page, each with the text that follows it as what it prints."""
+    """Return the Python blocks of a page, each with the output that is shown after it."""
     text = (ROOT / page).read_text("utf-8")
     return re.findall(r"```python\n(.*?)```(?:\s+```\n(.*?)```)?", text, re.DOTALL)
 
 
 def shape(text):
-    """Return the words of a text without its numbers and widths, which differ between runs."""
+    """Return the words of an output without numbers and rules, which differ between runs."""
     text = re.sub(r"-?\d[\d.]*(e[+-]?\d+)?", "#", text)
     return re.sub(r"[-=]{3,}", " ", text).split()
 

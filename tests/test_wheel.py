@@ -1,4 +1,4 @@
-"""The wheel alone: installed where there is neither Rust nor this repository."""
+"""The wheel, installed where there is neither Rust nor this repository."""
 
 import os
 import pathlib
@@ -41,7 +41,7 @@ print(model.coef_.sum(), model.privacy_.statement(), model.summary())
 
 
 def run(*command, cwd):
-    # Neither the path to Cargo nor anything of the environment that runs the tests.
+    # Without the path to Cargo and without the environment that runs the tests.
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -64,12 +64,14 @@ def wheel(tmp_path_factory):
     return found
 
 
-def test_a_wheel_is_for_every_python_and_holds_what_it_needs(wheel):
+def test_the_wheel_is_for_every_python_and_contains_only_the_package(wheel):
     assert "-cp311-abi3-" in wheel.name
     names = zipfile.ZipFile(wheel).namelist()
     assert "dpfit/py.typed" in names
     assert "dpfit/_native.pyi" in names
     assert not [name for name in names if "test" in name or name.endswith(".rs")]
+    # The paper's experiments are in benches/paper.
+    assert not [name for name in names if "experiments" in name or "benches" in name]
     assert wheel.stat().st_size < 3_000_000
 
 
@@ -82,7 +84,7 @@ def alone(wheel, tmp_path_factory):
     return python
 
 
-def test_a_wheel_fits_predicts_and_shows(alone, tmp_path):
+def test_the_wheel_fits_predicts_and_prints(alone, tmp_path):
     printed = run(alone, "-W", "error", "-c", FIT.format(root=str(ROOT)), cwd=tmp_path)
     assert "std err" in printed
     assert "epsilon = 5" in printed
@@ -90,7 +92,7 @@ def test_a_wheel_fits_predicts_and_shows(alone, tmp_path):
 
 
 def test_importing_is_quiet_and_light(alone, tmp_path):
-    """What is heavy is imported when it is used. Times are not asserted: modules are."""
+    """Heavy libraries are imported when they are used."""
     script = (
         "import sklearn.linear_model, sys; before = set(sys.modules); import dpfit;"
         "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"
@@ -101,8 +103,8 @@ def test_importing_is_quiet_and_light(alone, tmp_path):
     assert not heavy & set(added)
 
 
-def test_a_user_has_types(alone, tmp_path):
-    """The six lines of a user pass mypy's strictest checks."""
+def test_the_types_are_strict(alone, tmp_path):
+    """A user's script passes mypy's strictest checks."""
     (tmp_path / "script.py").write_text(USER)
     command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", alone, "script.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
@@ -117,7 +119,7 @@ demo -o demo
 """
 
 
-def test_a_wheel_has_commands(wheel, alone, tmp_path):
+def test_the_wheel_has_commands(wheel, alone, tmp_path):
     program = alone.with_name("dpfit")
     bare = subprocess.run([program, "demo"], cwd=tmp_path, capture_output=True, text=True)
     assert bare.returncode == 1
@@ -134,7 +136,7 @@ def test_a_wheel_has_commands(wheel, alone, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_sources_build(tmp_path):
+def test_the_source_distribution_builds(tmp_path):
     maturin = pathlib.Path(sys.executable).with_name("maturin")
     command = [maturin, "sdist", "--out", tmp_path]
     subprocess.run(command, check=True, cwd=ROOT, capture_output=True)

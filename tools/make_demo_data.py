@@ -1,7 +1,7 @@
-"""Make the demo's table out of plotnine's: ``python tools/make_demo_data.py``; needs plotnine.
+"""Write the table of the demo from plotnine's: ``python tools/make_demo_data.py``; needs plotnine.
 
-The same rows in the same order. Text
-is text and not categories, because a file's list of categories is found in its rows.
+Rows and their order stay the same. Categories become strings, because the list of categories in a
+file comes from its rows.
 """
 
 import pathlib
@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 from plotnine.data import diamonds
 
 FILE = pathlib.Path(__file__).parents[1] / "python/dpfit/data/diamonds.parquet"
-TEXTS = ("cut", "color", "clarity")
+STRINGS = ("cut", "color", "clarity")
 
 
 def main() -> None:
     """Write the file."""
     columns = {}
     for name in diamonds.columns:
-        if name in TEXTS:
+        if name in STRINGS:
             columns[name] = pa.array(diamonds[name].astype(str), pa.string())
         else:
             kind = pa.int32() if name == "price" else pa.float64()

@@ -1,9 +1,9 @@
-"""Accuracy on real tables, next to the paper's method and to DP-EBM.
+"""Accuracy on real tables, compared with the paper's method and with DP-EBM.
 
-Fits on 80 % of every table and reports test MSE / Var(y), the median over seeds. DP-EBM (from
-InterpretML) is given the true bounds of the target and of every feature; the others are given
-nothing but which columns are zero-one. Constants of the two models without tuning were chosen on
-tables with an odd task number; the even ones are shown apart.
+Fits on 80 % of every table and prints test MSE / Var(y), the median over seeds. DP-EBM (from
+InterpretML) is given the true bounds of the target and of every feature. The other methods are
+given only which columns are binary. The constants of dpfit's models were chosen on tables with an
+odd task number, so odd and even ones are also shown separately.
 
     accuracy.py --data FOLDER [--seeds 3] [--figure accuracy.png] [--csv accuracy.csv]
 """
@@ -29,7 +29,7 @@ from dpfit import (
 DELTA = 1e-6
 EPSILONS = (0.1, 1.0, 10.0)
 MOST_ROWS, MOST_COLUMNS = 60_000, 100
-# Errors above this are drawn at the edge.
+# Larger errors are drawn at the edge.
 MOST_SHOWN = 30.0
 
 
@@ -52,18 +52,14 @@ def load(path):
     return X[order[:cut]], X[order[cut:]], y[order[:cut]], y[order[cut:]], np.array(binary)
 
 
-def linear(epsilon, seed, X, binary):
-    schema = Schema({int(i): Binary() for i in np.flatnonzero(binary)})
-    return PrivateLinearRegression(
-        epsilon=epsilon, delta=DELTA, schema=schema, random_state=seed, n_jobs=1
-    )
+def untuned(cls):
+    """Return what makes a model of a class that needs no tuning."""
 
+    def make(epsilon, seed, X, binary):
+        schema = Schema({int(i): Binary() for i in np.flatnonzero(binary)})
+        return cls(epsilon=epsilon, delta=DELTA, schema=schema, random_state=seed, n_jobs=1)
 
-def additive(epsilon, seed, X, binary):
-    schema = Schema({int(i): Binary() for i in np.flatnonzero(binary)})
-    return PrivateAdditiveRegression(
-        epsilon=epsilon, delta=DELTA, schema=schema, random_state=seed, n_jobs=1
-    )
+    return make
 
 
 def paper(epsilon, seed, X, binary):
@@ -71,7 +67,7 @@ def paper(epsilon, seed, X, binary):
 
 
 class Ebm:
-    """InterpretML's DP-EBM with its own defaults and the true bounds of this table."""
+    """InterpretML's DP-EBM with its defaults and the true bounds of the table."""
 
     def __init__(self, epsilon, seed):
         self.epsilon, self.seed = epsilon, seed
@@ -98,20 +94,21 @@ class Ebm:
 
 
 METHODS = {
-    "linear": linear,
-    "additive": additive,
+    "linear": untuned(PrivateLinearRegression),
+    "additive": untuned(PrivateAdditiveRegression),
     "paper": paper,
     "dp_ebm": lambda epsilon, seed, X, binary: Ebm(epsilon, seed),
 }
 
 
-def errors(table, method, epsilon, seeds):
+def errors(table, make, epsilon, seeds):
+    """Return the median test error of models that `make` returns."""
     Xa, Xb, ya, yb, binary = table
     found = []
     for seed in range(seeds):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = METHODS[method](epsilon, seed, Xa, binary).fit(Xa, ya)
+            model = make(epsilon, seed, Xa, binary).fit(Xa, ya)
             found.append(float(np.mean((yb - model.predict(Xb)) ** 2) / np.var(yb)))
     return float(np.median(found))
 
@@ -165,7 +162,7 @@ def draw(rows, path):
             axis.set_ylabel(f"dpfit {ours}, untuned", fontsize=9)
             axis.tick_params(labelsize=8)
             axis.spines[["top", "right"]].set_visible(False)
-    figure.suptitle("Test MSE / Var(y), one point a table", fontsize=11)
+    figure.suptitle("Test MSE / Var(y), one point per table", fontsize=11)
     axes[0, 0].legend(frameon=False, fontsize=8, loc="upper left")
     figure.savefig(path, dpi=140)
 
@@ -179,7 +176,11 @@ def main():
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--figure", type=pathlib.Path)
     parser.add_argument("--csv", type=pathlib.Path)
-    parser.add_argument("--known", type=pathlib.Path, help="CSV of other methods, not fitted again")
+    parser.add_argument(
+        "--known",
+        type=pathlib.Path,
+        help="CSV file with errors of other methods, which are not fitted again",
+    )
     args = parser.parse_args()
     if args.data is None:
         sys.exit("no tables: give --data FOLDER, or set DPFIT_DATA (Parquet, column `target`)")
@@ -194,7 +195,7 @@ def main():
         for epsilon in EPSILONS:
             row = {"task": int(file.stem[:6]), "table": file.stem[7:], "epsilon": epsilon}
             row |= known.get((row["task"], epsilon), {})
-            row |= {m: errors(table, m, epsilon, args.seeds) for m in fitted}
+            row |= {m: errors(table, METHODS[m], epsilon, args.seeds) for m in fitted}
             rows.append(row)
             shown = "  ".join(f"{m} {row[m]:.4g}" for m in methods)
             print(f"{file.stem:45s} eps={epsilon:<4g} {shown}", flush=True)

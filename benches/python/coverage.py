@@ -1,8 +1,8 @@
-"""How often intervals hold: 1,000 fits of simulated tables for each of several n, d and epsilon.
+"""Coverage of confidence intervals: fits of simulated tables for several n, d and epsilon.
 
-Without the sampling part, intervals should hold the least-squares solution of the very rows; with
-it, that of the law that the rows are drawn from. Both on features cut to the model's range. Beside
-them, whether the slopes that the rows were made with are held, whatever was cut.
+Intervals without sampling error should contain the least-squares solution of the given rows, those
+with it the solution of the distribution that the rows are drawn from, both on features cut to the
+model's range. The script also prints how often the true slopes are covered, whatever was cut.
 
     coverage.py [--fits 1000]
 """
@@ -21,12 +21,12 @@ CASES = (
     (20_000, 10, 1.0, "mixed"),
     (5_000, 3, 10.0, "mixed"),
     (20_000, 10, 10.0, "mixed"),
-    # Where a tenth of the signal is in tails that are cut, a line is not the truth, and weighted
-    # rows have other slopes than rows that count alike.
+    # A tenth of the signal is in tails that are cut, so a line is not the truth, and weighted rows
+    # have other slopes than unweighted ones.
     (5_000, 3, 1.0, "exponential"),
     (5_000, 3, 10.0, "exponential"),
     (20_000, 3, 1.0, "exponential"),
-    # Days in hospital: whole numbers, skewed, in tails that are cut.
+    # Days in hospital: skewed integers with tails that are cut.
     (20_000, 1, 1.0, "lognormal"),
     (20_000, 1, 10.0, "lognormal"),
 )
@@ -66,7 +66,9 @@ def covered(interval, value):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fits", type=int, default=1000)
-    parser.add_argument("--only", default="", help="columns of this name")
+    parser.add_argument(
+        "--only", default="", help="only cases whose kind of columns contains this string"
+    )
     args = parser.parse_args()
     fits = args.fits
     warnings.simplefilter("ignore", InsecureSeedWarning)

@@ -1,6 +1,6 @@
-"""BoostedAdaSSP against the same loop in NumPy and against DP-EBM, in one run, at 581,835 x 31.
+"""Speed of BoostedAdaSSP compared with the same loop in NumPy and with DP-EBM, at 581,835 x 31.
 
-NumPy's loop is not private: it has no noise at all. Run by `make bench`.
+The loop in NumPy has no noise and is not private. Run by `make bench`.
 """
 
 import statistics
@@ -24,7 +24,7 @@ def seconds(body: Callable[[], object]) -> float:
 
 
 def numpy_loop(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Algorithm 1 without noise, written well."""
+    """Return the result of Algorithm 1 without noise."""
     norms = np.sqrt(np.einsum("ij,ij->i", X, X))
     Z = X * np.minimum(1.0, 1.0 / norms)[:, None]
     gamma = np.linalg.inv(Z.T @ Z)

@@ -1,9 +1,9 @@
-"""Levels of one column against zero-one columns, on real tables that have columns of text.
-
-    levels.py --data FOLDER [--seeds 3]
+"""Accuracy with categorical columns and with binary columns, on real tables with string columns.
 
 Prints test MSE / Var(y), the geometric mean over tables of the medians over seeds, for
-`Categorical(levels)` and for one `Binary()` column a level. Levels are those of the whole table.
+`Categorical(levels)` and for one `Binary()` column per level. Levels are those of the whole table.
+
+    levels.py --data FOLDER [--seeds 3]
 """
 
 import argparse

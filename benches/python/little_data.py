@@ -1,8 +1,8 @@
-"""What is left of accuracy when rows are few: random subsets of every table.
+"""Accuracy with few rows: random subsets of every table.
 
-Prints, for each epsilon and number of rows, the geometric mean of test MSE / Var(y) over the
-tables (the median over seeds of each) and the tables on which it is above 1.05: a model should
-never be much worse than the mean of y.
+Prints the geometric mean of test MSE / Var(y) over the tables (the median over seeds of each) for
+each epsilon and number of rows, and the tables on which it exceeds 1.05: a model should never be
+much worse than the mean of y.
 
     little_data.py --data FOLDER [--seeds 5]
 """

@@ -1,8 +1,7 @@
-"""Peak memory of accumulating an array: the store of rows and the Gram matrix, on all threads.
+"""Peak memory of storing the rows of an array and of their Gram matrix, on all threads.
 
-The limit is the array, 4 bytes per value and 50 MB; the peak is that of the whole process, less
-what it used before the array was made. Linux only: the kernel says what the peak was. Ends with an
-error above the limit.
+The limit is the array plus 4 bytes per value plus 50 MB. The peak is that of the whole process
+minus what it used before the array was created. Linux only. Exits with an error above the limit.
 """
 
 import argparse
@@ -18,7 +17,7 @@ SPARE = 50 * MB
 
 
 def memory(field: str) -> float:
-    """Return a size of this process in bytes: VmRSS now, VmHWM at its highest."""
+    """Return the memory of this process in bytes: VmRSS is the current, VmHWM the peak value."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field + ":"):
             return 1024.0 * int(line.split()[1])
@@ -26,7 +25,7 @@ def memory(field: str) -> float:
 
 
 def make(rows: int, columns: int, layout: str) -> np.ndarray:
-    """Return an array in which every page has been written, without a second one on the way."""
+    """Return an array with every page written, without a temporary copy."""
     kind = np.float32 if layout == "float32" else np.float64
     if layout == "strided":
         X = np.ones((rows, 2 * columns), dtype=kind)[:, ::2]
@@ -41,7 +40,7 @@ def make(rows: int, columns: int, layout: str) -> np.ndarray:
 def accumulate(row_map: _native.RowMap, X: np.ndarray, y: np.ndarray) -> _native.Rows:
     rows, gram = _native.Rows(row_map), _native.Gram(row_map)
     rows.extend(X, y, gram)
-    rows.gradient(np.zeros(row_map.features), 1 << 18)
+    _native.Gradient.of(rows, np.zeros(row_map.features), 1 << 18)
     return rows
 
 
@@ -50,11 +49,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=581_835)
     parser.add_argument("--columns", type=int, default=31)
     parser.add_argument("--layout", choices=["C", "F", "strided", "float32"], default="C")
-    parser.add_argument("--copy", action="store_true", help="copy X as well, to see it noticed")
+    parser.add_argument("--copy", action="store_true", help="copy X as well, to test the limit")
     given = parser.parse_args()
 
-    row_map = _native.RowMap([(0.0, 1.0, [(-np.inf, np.inf, 1.0)])] * given.columns, unit=2.0**-18)
-    # Start the threads, so that their stacks are not counted.
+    row_map = _native.RowMap([(0.0, 1.0, [(-np.inf, np.inf, 1.0)])] * given.columns, step=2.0**-18)
+    # Start the threads first, so that their stacks are not counted.
     accumulate(row_map, np.zeros((20_000, given.columns)), np.zeros(20_000))
     before = memory("VmRSS")
     X, y = make(given.rows, given.columns, given.layout), np.ones(given.rows)

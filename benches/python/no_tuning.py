@@ -1,7 +1,7 @@
-"""Whole private fits against scikit-learn's, which are not private, in one run at 581,835 x 31.
+"""Speed of private fits compared with scikit-learn's non-private ones, at 581,835 x 31.
 
-Two tables: normal columns, and log-normal ones, whose long tails make the linear model choose
-ranges. Every fit starts from the same array of doubles. Run by `make bench`.
+There are two tables: normal columns, and log-normal ones, whose long tails make the linear model
+choose ranges. Every fit starts from the same array of doubles. Run by `make bench`.
 """
 
 import statistics
@@ -34,7 +34,7 @@ def compare(name, X, y):
     for run in range(RUNS + 1):
         for key, model in models.items():
             took = seconds(model, X, y)
-            # The first run of each is not counted: libraries load what they need in it.
+            # The first run of each is not counted, because libraries load their parts in it.
             if run:
                 times[key].append(took)
     linear, additive, least_squares, ridge = (statistics.median(t) for t in times.values())

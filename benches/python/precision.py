@@ -1,9 +1,11 @@
-"""What two bytes a value cost: least squares on quantised rows against float64 rows.
+"""Error from storing values in two bytes: least squares on quantised and on float64 rows.
 
-No noise is added to either, so the difference is that of the quantisation alone; beside it stands
-what the noise of a generous budget (epsilon = 10) adds to the error, on the same rows. Tables are
-read from a folder of Parquet files (argument or DPFIT_DATA; column `target`), and generated where
-there is none.
+No noise is added to either, so the difference is that of the quantisation alone. The last column
+is the change by the noise of a generous budget (epsilon = 10) on the same rows. Tables are read
+from a folder of Parquet files with a column `target` (argument or DPFIT_DATA). Without a folder,
+they are generated.
+
+    precision.py [FOLDER]
 """
 
 import os
@@ -15,7 +17,7 @@ import numpy as np
 from dpfit import _native
 from dpfit.accounting import gaussian_sigma, gdp_mu, split
 
-UNIT = 2.0**-18
+STEP = 2.0**-18
 TAU = 1 << 20
 
 
@@ -38,7 +40,7 @@ def tables(folder: pathlib.Path | None):
 
 
 def prepare(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scale columns to their 5 % and 95 % points, cut to +-2.5, and weigh rows to norm one."""
+    """Scale columns to their 5 % and 95 % points, cut them at 2.5, and weight rows to norm 1."""
     low, high = np.quantile(X, [0.05, 0.95], axis=0)
     half = np.where(high > low, (high - low) / 2, 1.0)
     Z = np.clip((X - (low + high) / 2) / half, -2.5, 2.5)
@@ -49,7 +51,7 @@ def prepare(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def solve(gram: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    # A little ridge, the same for all: some tables have collinear columns.
+    # The same small ridge for all, because some tables have collinear columns.
     return np.linalg.solve(gram + 1e-3 * np.eye(len(gradient)), gradient)
 
 
@@ -70,17 +72,17 @@ def main() -> None:
         train, test = order[: int(0.8 * len(z))], order[int(0.8 * len(z)) :]
         d = Z.shape[1]
         row_map = _native.RowMap(
-            [(0.0, 1.0, [(-np.inf, np.inf, 1.0)])] * d, unit=UNIT, norm="weight"
+            [(0.0, 1.0, [(-np.inf, np.inf, 1.0)])] * d, step=STEP, norm="weight"
         )
         rows, gram = _native.Rows(row_map), _native.Gram(row_map)
         rows.extend(Z[train], z[train], gram)
-        gradient = rows.gradient(np.zeros(d), TAU)
+        gradient = _native.Gradient.of(rows, np.zeros(d), TAU)
 
         def error(theta: np.ndarray, Z=Z, z=z, test=test) -> float:
             return float(np.mean((z[test] - Z[test] @ theta) ** 2))
 
         exact_gram = np.array(gram.insecure_exact(), float) * 2.0**-30
-        exact_gradient = np.array(gradient.insecure_exact(), float) * 2.0**-15 * UNIT
+        exact_gradient = np.array(gradient.insecure_exact(), float) * 2.0**-15 * STEP
         entropy = _native.Entropy.insecure_seed(0)
         noisy_gram = gram.release(gaussian_sigma(2.0**30, mu[0]), entropy) * 2.0**-30
         noisy_gradient = gradient.release(gaussian_sigma(2.0**15 * TAU, mu[1]), entropy)
@@ -88,7 +90,7 @@ def main() -> None:
         quantised = error(solve(symmetric(exact_gram, d), exact_gradient))
         noisy = error(
             solve(
-                symmetric(noisy_gram, d) + np.sqrt(d) * np.eye(d), noisy_gradient * 2.0**-15 * UNIT
+                symmetric(noisy_gram, d) + np.sqrt(d) * np.eye(d), noisy_gradient * 2.0**-15 * STEP
             )
         )
         losses.append(quantised / floats - 1)

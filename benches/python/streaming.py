@@ -1,10 +1,10 @@
-"""Fits from Parquet files: time against reading them whole, and memory of a large table.
+"""Fits from Parquet files: speed compared with reading them first, and memory for a large table.
+
+The first part fits 581,835 rows of 31 columns from a file, and compares the time with reading the
+file into NumPy and fitting in memory. The second part fits `--rows` rows of 20 columns in files of
+a million rows, in a new process, and prints its peak memory (Linux only).
 
     streaming.py [--rows 1000000] [--memory-limit 500MB]
-
-First 581,835 rows of 31 columns: a fit from the file, and reading the file with pyarrow into NumPy
-plus the fit in memory, in turns. Then a data set of `--rows` rows of 20 columns in files of a
-million, fitted in a fresh process whose largest memory is read off the system.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpfit import PrivateLinearRegression, scan_parquet
-from dpfit.table import BatchTable
+from dpfit.statistics.table import LocalBatches
 
 REPEATS = 5
 FILE_ROWS = 1_000_000
@@ -65,31 +65,28 @@ def compare(folder):
 
 
 def largest_memory():
-    """Return the most memory that this process has had so far, in MB. Linux only."""
+    """Return the peak memory of this process in MB. Linux only."""
     lines = pathlib.Path("/proc/self/status").read_text().splitlines()
     (line,) = (line for line in lines if line.startswith("VmHWM:"))
     return 1024 * int(line.split()[1]) / 1e6
 
 
 def fit_folder(folder, memory_limit):
-    """Fit and tell of it: the body of the fresh process."""
-    phases, within = {}, []
+    """Fit and print the measurements as JSON; runs in the new process."""
+    phases = {}
 
-    def timed(name, function):
-        def run(*args):
+    def timed(function, phase):
+        def run(self, what):
             start = time.perf_counter()
-            within.append(name)
-            result = function(*args)
-            within.pop()
-            # One of them may call another.
-            if not within:
-                phases[name] = phases.get(name, 0.0) + time.perf_counter() - start
+            result = function(self, what)
+            taken = time.perf_counter() - start
+            phases[phase(what)] = phases.get(phase(what), 0.0) + taken
             return result
 
         return run
 
-    for name in ("rows", "histogram", "store"):
-        setattr(BatchTable, name, timed(name, getattr(BatchTable, name)))
+    LocalBatches.sum = timed(LocalBatches.sum, lambda statistic: type(statistic).__name__)
+    LocalBatches.store = timed(LocalBatches.store, lambda row_map: "store")
     before = largest_memory()
     start = time.perf_counter()
     model = PrivateLinearRegression(epsilon=1.0)
@@ -105,13 +102,13 @@ def larger_than_memory(folder, rows, memory_limit):
         write(folder / f"{part:04}.parquet", min(FILE_ROWS, rows - start), 20, part)
     command = [sys.executable, __file__, "--inside", str(folder), "--memory-limit", memory_limit]
     found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    rest = found["s"] - found["rows"] - found["histogram"] - found["store"]
+    rest = found["s"] - found["RowCount"] - found["Histograms"] - found["store"]
     print(
         f"{rows:,} x 20 with memory_limit={memory_limit}: {found['s']:.1f} s, "
         f"{rows / found['s'] / 1e6:.2f} M rows/s; largest memory {found['peak']:.0f} MB, "
         f"of which {found['before']:.0f} MB before the fit\n"
-        f"  reading the files once {found['rows']:.1f} s, histograms from the spool "
-        f"{found['histogram']:.1f} s, quantising {found['store']:.1f} s, 14 rounds and the rest "
+        f"  reading the files once {found['RowCount']:.1f} s, histograms from the spool "
+        f"{found['Histograms']:.1f} s, quantising {found['store']:.1f} s, 14 rounds and the rest "
         f"from the store {rest:.1f} s; coefficients off by at most {found['error']:.4f}"
     )
 

@@ -1,4 +1,4 @@
-"""Public bounds wider than the column: 40 fits each of days in hospital, with a slope of 650.
+"""Fits with public bounds wider than the column: days in hospital, with a slope of 650.
 
 wide_bounds.py [--fits 40]
 """
@@ -30,7 +30,7 @@ def main():
             held += low <= SLOPE <= high
         print(
             f"bounds 0 to {most}: R2 {np.median(explained):.3f}, slopes {min(slopes):.0f} to "
-            f"{max(slopes):.0f}, intervals that hold the true one {held} of {args.fits}",
+            f"{max(slopes):.0f}, intervals that contain the true one {held} of {args.fits}",
             flush=True,
         )
 

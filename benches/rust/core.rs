@@ -3,19 +3,18 @@
 //! `cargo bench --bench core -- gradient` runs one group; throughput is in values of x per second.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use dpfit_core::kernel::Path;
-use dpfit_core::panel::{Backing, Panel, Theta};
-use dpfit_core::rowmap::{Column, Missing, Norm, RowMap, Target};
-use dpfit_core::source::Dense;
-use dpfit_core::statistics::{Bins, Gram, Histogram};
-use dpfit_core::threads::Execution;
+use dpfit_core::execution::{Execution, Path};
+use dpfit_core::rowmap::{Column, Norm, RowMap, Target};
+use dpfit_core::source::{Dense, Missing};
+use dpfit_core::statistics::{Bins, Gradient, Gram, Histogram};
+use dpfit_core::store::{Backing, Store, Theta};
 use std::hint::black_box;
 use std::time::Duration;
 
 const SHAPES: [(usize, usize); 4] = [(20_640, 8), (100_000, 31), (50_000, 90), (7_797, 613)];
 const TAU: i32 = 1 << 18;
 
-/// Rows that look random: a multiplicative generator is enough for timing.
+/// Rows that look random; a linear congruential generator is enough for timing.
 fn rows(n: usize, d: usize) -> (Vec<f64>, Vec<f64>) {
     let mut state = 1u64;
     let mut next = || {
@@ -62,10 +61,14 @@ fn each(
     group.finish();
 }
 
-fn fill(d: usize, source: &Dense<'_>, gram: Option<&mut Gram>, execution: &Execution) -> Panel {
-    let mut panel = Panel::new(map(d), Backing::Memory);
-    panel.extend(source, Missing::Error, gram, execution, &mut || false).expect("finite rows");
-    panel
+fn fill(d: usize, source: &Dense<'_>, gram: Option<&mut Gram>, execution: &Execution) -> Store {
+    let mut store = Store::new(map(d), Backing::Memory);
+    match gram {
+        None => store.extend(source, Missing::Error, execution, &mut || false),
+        Some(gram) => gram.extend_storing(&mut store, source, Missing::Error, execution, &mut || false),
+    }
+    .expect("finite rows");
+    store
 }
 
 fn rowmap(criterion: &mut Criterion) {
@@ -82,10 +85,10 @@ fn gram(criterion: &mut Criterion) {
 
 fn gradient(criterion: &mut Criterion) {
     each(criterion, "gradient", |b, d, source, execution| {
-        let panel = fill(d, source, None, execution);
+        let store = fill(d, source, None, execution);
         let theta: Vec<f64> = (0..d).map(|j| (j as f64).sin()).collect();
-        let theta = Theta::new(&theta, panel.map().target().unit()).expect("finite");
-        b.iter(|| panel.gradient(black_box(&theta), TAU, execution, &mut || false));
+        let theta = Theta::new(&theta, store.map().target().step()).expect("finite");
+        b.iter(|| Gradient::of(&store, black_box(&theta), TAU, execution, &mut || false));
     });
 }
 

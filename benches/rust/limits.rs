@@ -1,17 +1,17 @@
-//! How near the two hot loops come to what the machine can do at all, measured in the same run.
+//! The speed of the two hot loops relative to the limits of the machine, measured in the same run.
 //!
-//! The pass over the rows is compared with reading memory, the Gram matrix with fused multiply-adds in registers.
-//! Medians of interleaved runs; the machine's own noise is in both sides of each ratio.
+//! The pass over the rows is compared with reading memory, the Gram matrix with fused multiply-adds in registers. The
+//! figures are medians of interleaved runs, so that noise of the machine affects both sides of each ratio.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use dpfit_core::kernel::Path;
-use dpfit_core::panel::{Backing, Layout, Panel, Theta};
-use dpfit_core::rowmap::{Column, Missing, Norm, RowMap, Target};
-use dpfit_core::source::Dense;
-use dpfit_core::statistics::Gram;
-use dpfit_core::threads::Execution;
+use dpfit_core::execution::{Execution, Path};
+use dpfit_core::layout::Layout;
+use dpfit_core::rowmap::{Column, Norm, RowMap, Target};
+use dpfit_core::source::{Dense, Missing};
+use dpfit_core::statistics::{Gradient, Gram};
+use dpfit_core::store::{Backing, Store, Theta};
 
 const RUNS: usize = 15;
 
@@ -51,21 +51,21 @@ fn timed<T>(body: impl FnOnce() -> T) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// The fused pass against reading as many bytes.
+/// A pass over the rows, compared with reading as many bytes.
 fn pass(n: usize, d: usize, threads: usize) {
     let (x, y) = source(n, d);
     let execution = Execution::new(Some(threads), Path::detect()).expect("a valid execution");
-    let mut panel = Panel::new(map(d), Backing::Memory);
+    let mut store = Store::new(map(d), Backing::Memory);
     let rows = Dense::new(&x, &y).expect("whole rows");
-    panel.extend(&rows, Missing::Error, None, &execution, &mut || false).expect("finite rows");
+    store.extend(&rows, Missing::Error, &execution, &mut || false).expect("finite rows");
     let theta: Vec<f64> = (0..d).map(|j| (j as f64).sin()).collect();
-    let theta = Theta::new(&theta, panel.map().target().unit()).expect("finite");
+    let theta = Theta::new(&theta, store.map().target().step()).expect("finite");
     let bytes = Layout::tiles(n) * Layout::new(d).bytes();
     let memory = vec![1u64; (256 << 20) / 8];
     let (mut reads, mut passes) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
         reads.push(timed(|| read(&memory, threads)));
-        passes.push(timed(|| panel.gradient(&theta, 1 << 18, &execution, &mut || false)));
+        passes.push(timed(|| Gradient::of(&store, &theta, 1 << 18, &execution, &mut || false)));
     }
     let limit = size_of_val(&memory[..]) as f64 / median(reads) / 1e9;
     let time = median(passes);
@@ -77,7 +77,7 @@ fn pass(n: usize, d: usize, threads: usize) {
     );
 }
 
-/// X'X of rows that are in the cache, against multiply-adds in registers, on one thread.
+/// X'X of rows in the cache, compared with multiply-adds in registers, on one thread.
 fn gram(n: usize, d: usize) {
     let (x, y) = source(n, d);
     let execution = Execution::on(Path::detect());
@@ -87,16 +87,15 @@ fn gram(n: usize, d: usize) {
     for _ in 0..RUNS {
         peaks.push(timed(multiply_add));
         with.push(timed(|| {
-            let (mut panel, mut gram) = (Panel::new(map.clone(), Backing::Memory), Gram::new(&map));
-            panel
-                .extend(&rows, Missing::Error, Some(&mut gram), &execution, &mut || false)
+            let (mut store, mut gram) = (Store::new(map.clone(), Backing::Memory), Gram::new(&map));
+            gram.extend_storing(&mut store, &rows, Missing::Error, &execution, &mut || false)
                 .expect("finite rows");
-            (panel, gram)
+            (store, gram)
         }));
         without.push(timed(|| {
-            let mut panel = Panel::new(map.clone(), Backing::Memory);
-            panel.extend(&rows, Missing::Error, None, &execution, &mut || false).expect("finite rows");
-            panel
+            let mut store = Store::new(map.clone(), Backing::Memory);
+            store.extend(&rows, Missing::Error, &execution, &mut || false).expect("finite rows");
+            store
         }));
     }
     let peak = MULTIPLY_ADDS * 2.0 / median(peaks) / 1e9;
@@ -139,11 +138,11 @@ fn multiply_add() -> f64 {
         _mm256_cvtsd_f64(sums.into_iter().fold(a, |a, b| _mm256_add_pd(a, b)))
     }
     assert!(std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma"));
-    // SAFETY: the processor has both.
+    // SAFETY: the processor has both features.
     unsafe { chains() }
 }
 
-/// Without vectors of a known width, twelve chains of four.
+/// Twelve chains of four, without vectors of a known width.
 #[cfg(not(target_arch = "x86_64"))]
 fn multiply_add() -> f64 {
     let (a, b) = (black_box(0.999f64), black_box(0.001));

@@ -1,7 +1,7 @@
-"""Differentially private regression that a person can trust and need not tune.
+"""Differentially private regression without tuning.
 
-Names are imported when they are first used, so that the command line answers at once and a program
-that wants the accountant alone does not wait for scikit-learn.
+Names are imported when they are first used, so that the command line starts quickly and a program
+that needs only the accountant does not wait for scikit-learn.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpfit.additive import PrivateAdditiveRegression
     from dpfit.exceptions import (
         BudgetExceeded,
         DpfitError,
@@ -19,10 +18,12 @@ if TYPE_CHECKING:
         ParameterError,
         SourceError,
     )
-    from dpfit.linear import PrivateLinearRegression
-    from dpfit.model_file import load
+    from dpfit.models.additive import PrivateAdditiveRegression
+    from dpfit.models.file import load
+    from dpfit.models.linear import PrivateLinearRegression
     from dpfit.paper import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, TukeyEM
-    from dpfit.schema import Binary, Categorical, Date, Numeric, Schema
+    from dpfit.schema import Schema
+    from dpfit.schema.kinds import Binary, Categorical, Date, Numeric
     from dpfit.sources import scan_batches, scan_csv, scan_parquet
 
     __version__: str
@@ -55,7 +56,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "PrivateAdditiveRegression": "dpfit.additive",
+    "PrivateAdditiveRegression": "dpfit.models.additive",
     "BudgetExceeded": "dpfit.exceptions",
     "DpfitError": "dpfit.exceptions",
     "InsecureSeedWarning": "dpfit.exceptions",
@@ -63,24 +64,24 @@ _HOMES = {
     "NotFiniteError": "dpfit.exceptions",
     "ParameterError": "dpfit.exceptions",
     "SourceError": "dpfit.exceptions",
-    "PrivateLinearRegression": "dpfit.linear",
-    "load": "dpfit.model_file",
+    "PrivateLinearRegression": "dpfit.models.linear",
+    "load": "dpfit.models.file",
     "AdaSSP": "dpfit.paper",
     "BoostedAdaSSP": "dpfit.paper",
     "BoostedMean": "dpfit.paper",
     "DPGradientDescent": "dpfit.paper",
     "TukeyEM": "dpfit.paper",
-    "Binary": "dpfit.schema",
-    "Categorical": "dpfit.schema",
-    "Date": "dpfit.schema",
-    "Numeric": "dpfit.schema",
+    "Binary": "dpfit.schema.kinds",
+    "Categorical": "dpfit.schema.kinds",
+    "Date": "dpfit.schema.kinds",
+    "Numeric": "dpfit.schema.kinds",
     "Schema": "dpfit.schema",
     "scan_batches": "dpfit.sources",
     "scan_csv": "dpfit.sources",
     "scan_parquet": "dpfit.sources",
 }
 
-# Type checkers know the names from above, and find a wrong one.
+# Type checkers see the imports above instead, and report unknown names.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:

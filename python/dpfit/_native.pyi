@@ -1,50 +1,85 @@
 """The exact core: rows to integers to noise.
 
-Everything here that is not a `release` is exact and therefore private. Only what `release`
-returns may be shown.
+Everything here except the result of a `release` method is exact and therefore private. Only what
+`release` returns may be published.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _Array: TypeAlias = npt.NDArray[Any]
-# One array of all columns, or one for each.
+# One array with all columns, or one array for each.
 _Table: TypeAlias = _Array | list[_Array]
 _Missing: TypeAlias = Literal["error", "drop"]
 
 __all__ = [
+    "EXAMPLE_SCALE",
+    "FEATURE_BYTES",
+    "MOST_EDGES",
+    "MOST_FEATURES",
+    "MOST_REACH",
+    "MOST_TAU",
+    "ROW_SCALE",
+    "SMALLEST_SIGMA",
+    "TARGET_BYTES",
     "Bins",
+    "Count",
     "Energy",
     "Entropy",
     "ExampleGradient",
     "Gradient",
     "Gram",
     "Histogram",
+    "ResidualCounts",
     "RowMap",
     "Rows",
+    "round_matrix",
     "round_theta",
     "rounded_gaussian",
 ]
 
+ROW_SCALE: Final[int]
+"""2**15: the integers q of a row satisfy sum(q**2) <= ROW_SCALE**2."""
+EXAMPLE_SCALE: Final[int]
+"""2**24: the integers q of a clipped gradient satisfy sum(q**2) <= EXAMPLE_SCALE**2."""
+MOST_FEATURES: Final[int]
+"""8192: the most features of a row, including the constant."""
+FEATURE_BYTES: Final[int]
+"""2: the bytes of a feature in `Rows`."""
+TARGET_BYTES: Final[int]
+"""4: the bytes of a target in `Rows`."""
+MOST_TAU: Final[int]
+"""2**20: the largest `tau`, in steps of the target."""
+MOST_REACH: Final[int]
+"""2**35: the largest `reach`, in steps of X'g."""
+MOST_EDGES: Final[int]
+"""64: the most edges of `ResidualCounts`."""
+SMALLEST_SIGMA: Final[float]
+"""2**-10: the smallest `sigma`."""
+
 @final
 class RowMap:
-    """The public description of the map from a row of floats to a row of integers.
+    """The map from a row of floats to a row of integers. It is public.
 
-    `columns` has, for every column of X, (centre, scale, ramps) or (count, height). With
-    z = (x - centre) / scale, every ramp (low, high, gain) of the column gives one feature,
-    gain * (clamp(z, low, high) - clamp(0, low, high)). `low` may be `-inf` and `high` may be `inf`;
-    a column without ramps is not used. A column of `count` levels holds their numbers from 0 on
-    and gives a feature for each, `height` for that of the row and 0 for all others. `target` is
-    (centre, scale) of y, whose values are then integer multiples of `unit`. `intercept` is the
-    share of the squared norm that a constant feature gets, the last one.
+    `columns` describes every column of X, as (centre, scale, ramps) or as (count, height).
 
-    A row of norm above one is scaled down to one: with `norm="clip"` x alone (the features within
-    sqrt(1 - intercept), the constant being sqrt(intercept)), with `norm="weight"` x, the constant
-    and y together. Entries are then truncated to multiples of 2^-15.
+    - A column with ramps: with z = (x - centre) / scale, each ramp (low, high, gain) gives one
+      feature, gain * (clamp(z, low, high) - clamp(0, low, high)). `low` may be `-inf` and `high`
+      may be `inf`. A column without ramps has no features.
+    - A column of `count` levels contains their indices, starting at 0. It gives one feature for
+      each level: `height` for the level of the row and 0 for all others.
+
+    `target` is (centre, scale) of y. After centring and scaling, y is rounded to integer multiples
+    of `step`. `intercept` is the share of the squared norm that a constant feature gets; it is the
+    last feature.
+
+    A row whose norm is above one is scaled down to one. With `norm="clip"`, x alone is scaled (the
+    features to norm sqrt(1 - intercept); the constant is sqrt(intercept)). With `norm="weight"`, x,
+    the constant and y are scaled together. Entries are then truncated to multiples of 2**-15.
 
     Privacy
     -------
@@ -58,25 +93,28 @@ class RowMap:
         ],
         *,
         target: tuple[float, float] = ...,
-        unit: float,
+        step: float,
         norm: Literal["clip", "weight"] = ...,
         intercept: float | None = ...,
     ) -> RowMap: ...
     @property
     def columns(self) -> int:
-        """Columns of X."""
+        """The number of columns of X."""
     @property
     def features(self) -> int:
-        """Integers in a row."""
+        """The number of integers in a row."""
     @property
-    def unit(self) -> float:
-        """What one unit of the target's grid is, after centring and scaling."""
+    def step(self) -> float:
+        """The step of the target's grid, after centring and scaling."""
 
 @final
 class Rows:
-    """A compact store of quantised rows: in memory, or in unnamed files in `directory`."""
+    """A compact store of quantised rows, in memory or in unnamed files in `directory`."""
 
     def __new__(cls, row_map: RowMap, *, directory: str | None = ...) -> Rows: ...
+    @property
+    def features(self) -> int:
+        """The number of integers in a row."""
     def extend(
         self,
         x: _Table,
@@ -87,46 +125,59 @@ class Rows:
         n_jobs: int | None = ...,
         portable: bool = ...,
     ) -> None:
-        """Map the rows of a batch into the store and, if given, add them to `gram`.
+        """Add the rows of a batch to the store and, if given, to `gram`.
 
-        All of them or, on error, none.
+        On error, neither contains any of them.
         """
-    def gradient(
-        self, theta: _Floats, tau: int, *, n_jobs: int | None = ..., portable: bool = ...
-    ) -> Gradient:
-        """X'g with g = clip(y - X theta, +-tau), `tau` in units of the target, at most 2**20."""
-    def energy(
-        self, theta: _Floats, tau: int, *, n_jobs: int | None = ..., portable: bool = ...
-    ) -> Energy:
-        """Return the sum of g**2, with the integers g of `gradient`."""
+    def mapped(
+        self,
+        matrix: _Floats,
+        *,
+        directory: str | None = ...,
+        n_jobs: int | None = ...,
+        portable: bool = ...,
+    ) -> Rows:
+        """Map every row to a row by a public matrix of shape (features, new features).
+
+        With z = (q * 2^-15) @ round_matrix(matrix) and w = min(1, 1 / norm(z)), the new row is
+        2^15 * w * z and its target w times the old one, both truncated toward zero. The result
+        cannot be extended.
+
+        Privacy
+        -------
+        A new row depends on one row and on the matrix only, and satisfies sum(q**2) <= 2**30.
+        """
     def to_bytes(self) -> bytes:
-        """Return the rows, to move between trusted processes."""
+        """Return the rows as bytes, to move them between trusted processes."""
     @staticmethod
-    def from_bytes(row_map: RowMap, bytes: bytes) -> Rows:
-        """Read what `to_bytes` wrote; anything else is a `ValueError`."""
+    def from_bytes(row_map: RowMap, bytes: bytes, matrices: Sequence[_Floats] = ...) -> Rows:
+        """Read what `to_bytes` wrote for the same map; other bytes raise a `ValueError`.
+
+        `matrices` are those of `mapped`, in order.
+        """
 
 @final
 class Gram:
-    """X'X in units of 2^-30: its upper triangle, row by row.
+    """The upper triangle of X'X, row by row, in multiples of 2**-30.
 
     Privacy
     -------
-    The Frobenius sensitivity is 2**30 when a row is added or removed, sqrt(2) * 2**30 when one is
-    replaced. Over the upper triangle as a vector, with off-diagonal entries counted once, it is no
-    larger.
+    The Frobenius sensitivity is 2**30 when a row is added or removed and sqrt(2) * 2**30 when one
+    is replaced. The sensitivity of the upper triangle as a vector, with off-diagonal entries
+    counted once, is not larger.
     """
 
     def __new__(cls, row_map: RowMap) -> Gram: ...
     @property
     def features(self) -> int:
-        """Rows and columns of the matrix."""
+        """The number of rows and columns of the matrix."""
     @property
     def eigenvalue_sensitivity(self) -> float:
-        """How far one row moves the smallest eigenvalue, with the error of its computation."""
+        """The sensitivity of the smallest eigenvalue, including the error of its computation."""
     def insecure_smallest_eigenvalue(self) -> int:
-        """Return the smallest eigenvalue in units of 2^-30: private, for tests."""
+        """Return the smallest eigenvalue in multiples of 2**-30: private, for tests."""
     def release_smallest_eigenvalue(self, sigma: float, entropy: Entropy) -> float:
-        """Return the smallest eigenvalue plus round(sigma * Z), in units of 2^-30."""
+        """Return the smallest eigenvalue plus round(sigma * Z), in multiples of 2**-30."""
     def extend(
         self,
         row_map: RowMap,
@@ -137,75 +188,180 @@ class Gram:
         n_jobs: int | None = ...,
         portable: bool = ...,
     ) -> None:
-        """Add the rows of a batch without keeping them. All of them or, on error, none."""
+        """Add the rows of a batch without storing them. On error, the sums are unchanged."""
+    @staticmethod
+    def of_mapped(
+        rows: Rows, matrix: _Floats, *, n_jobs: int | None = ..., portable: bool = ...
+    ) -> Gram:
+        """Compute X'X of `rows.mapped(matrix)` without storing the mapped rows."""
     def merge(self, other: Gram) -> None:
-        """Add another part of the same sum."""
+        """Add the sums over other rows."""
     def to_bytes(self) -> bytes:
-        """Return the exact sums, to move between trusted processes."""
+        """Return the exact sums as bytes, to move them between trusted processes."""
     @staticmethod
     def from_bytes(bytes: bytes) -> Gram:
-        """Read what `to_bytes` wrote; anything else is a `ValueError`."""
+        """Read what `to_bytes` wrote; other bytes raise a `ValueError`."""
     def insecure_exact(self) -> list[int]:
         """Return the exact sums: private, for tests."""
     def release(
         self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
     ) -> _Floats:
-        """Return the sums plus round(sigma * Z), one sigma for all entries or one for each."""
+        """Return the sums plus round(sigma * Z), with one sigma for all entries or one for each."""
 
 @final
 class Gradient:
-    """X'g in units of 2^-15 times the target's unit.
+    """X'g in multiples of 2**-15 times the step of the target.
 
     Privacy
     -------
-    The l2 sensitivity is 2**15 * tau when a row is added or removed, 2**16 * tau when one is
-    replaced.
+    The l2 sensitivity is 2**15 * tau when a row is added or removed and 2**16 * tau when one is
+    replaced. With a reach, it is at most `reach` and 2 * `reach`.
     """
 
+    @staticmethod
+    def of(
+        rows: Rows,
+        theta: _Floats,
+        tau: int,
+        reach: int | None = ...,
+        *,
+        n_jobs: int | None = ...,
+        portable: bool = ...,
+    ) -> Gradient:
+        """Compute X'g with g = clip(y - X theta, +-tau), where `tau` is in steps of the target.
+
+        With `reach`, in steps of X'g, the residual of a row q is clipped to
+        min(tau, floor(reach / norm(q))), so that norm(q) * abs(g) <= reach.
+        """
     def merge(self, other: Gradient) -> None:
-        """Add another part of the same sum."""
+        """Add the sums over other rows."""
     def to_bytes(self) -> bytes:
-        """Return the exact sums, to move between trusted processes."""
+        """Return the exact sums as bytes, to move them between trusted processes."""
     @staticmethod
     def from_bytes(bytes: bytes) -> Gradient:
-        """Read what `to_bytes` wrote; anything else is a `ValueError`."""
+        """Read what `to_bytes` wrote; other bytes raise a `ValueError`."""
     def insecure_exact(self) -> list[int]:
         """Return the exact sums: private, for tests."""
     def release(
         self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
     ) -> _Floats:
-        """Return the sums plus round(sigma * Z), one sigma for all entries or one for each."""
+        """Return the sums plus round(sigma * Z), with one sigma for all entries or one for each."""
 
 @final
 class Energy:
-    """The sum of squared clipped residuals, in units of the target's unit, squared.
+    """The sum of squared clipped residuals, in squared steps of the target.
 
     Privacy
     -------
-    The sensitivity is tau**2 when a row is added or removed, and tau**2 when one is replaced.
+    The sensitivity is tau**2 when a row is added, removed or replaced.
     """
 
+    @staticmethod
+    def of(
+        rows: Rows, theta: _Floats, tau: int, *, n_jobs: int | None = ..., portable: bool = ...
+    ) -> Energy:
+        """Compute the sum of g**2, with the same integers g as in `Gradient.of`."""
     def merge(self, other: Energy) -> None:
-        """Add another part of the same sum."""
+        """Add the sum over other rows."""
     def to_bytes(self) -> bytes:
-        """Return the exact sum, to move between trusted processes."""
+        """Return the exact sum as bytes, to move it between trusted processes."""
     @staticmethod
     def from_bytes(bytes: bytes) -> Energy:
-        """Read what `to_bytes` wrote; anything else is a `ValueError`."""
+        """Read what `to_bytes` wrote; other bytes raise a `ValueError`."""
     def insecure_exact(self) -> int:
         """Return the exact sum: private, for tests."""
     def release(self, sigma: float, entropy: Entropy) -> float:
         """Return the sum plus round(sigma * Z)."""
 
 @final
-class ExampleGradient:
-    """The sum over rows of clip(r * x, bound), r = y - x theta, in units of bound * 2^-24.
+class ResidualCounts:
+    """The number of rows with a residual r = y - X theta between edges, in steps of the target.
 
-    If `theta` has an entry more than X has columns, it is that of a constant one.
+    Edges e_1 < ... < e_m give 2 * m + 1 counts: r < -e_m, -e_m <= r < -e_(m-1), ..., |r| <= e_1,
+    ..., e_(m-1) < r <= e_m, r > e_m. A row whose features and target are all zero is not counted;
+    dropped rows are stored like that.
 
     Privacy
     -------
-    The l2 sensitivity is 2**24 when a row is added or removed, 2**25 when one is replaced.
+    The l2 sensitivity is 1 when a row is added or removed, at most sqrt(2) when one is replaced.
+    """
+
+    @staticmethod
+    def of(
+        rows: Rows,
+        theta: _Floats,
+        edges: Sequence[int],
+        *,
+        n_jobs: int | None = ...,
+        portable: bool = ...,
+    ) -> ResidualCounts:
+        """Count residuals. There are 1 to 64 strictly increasing edges between 1 and 2**20."""
+    def merge(self, other: ResidualCounts) -> None:
+        """Add the counts of other rows."""
+    def to_bytes(self) -> bytes:
+        """Return the exact counts as bytes, to move them between trusted processes."""
+    @staticmethod
+    def from_bytes(bytes: bytes) -> ResidualCounts:
+        """Read what `to_bytes` wrote; other bytes raise a `ValueError`."""
+    def insecure_exact(self) -> list[int]:
+        """Return the exact counts: private, for tests."""
+    def release(
+        self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
+    ) -> _Floats:
+        """Return the counts plus round(sigma * Z), one sigma for all entries or one for each."""
+
+@final
+class Count:
+    """The number of rows without missing values. `columns` is the number of columns of X.
+
+    Privacy
+    -------
+    The sensitivity is 1 when a row is added, removed or replaced. With `missing="error"` no row is
+    dropped, so replacing a row does not change the count.
+    """
+
+    def __new__(cls, columns: int) -> Count: ...
+    @property
+    def rows(self) -> int:
+        """The exact number of rows.
+
+        Privacy
+        -------
+        It is private, and only `release` may be published, if neighbours differ by an added or
+        removed row or by the rows of a unit, or if rows may be dropped. It is public only if
+        neighbours differ by one replaced row and `missing` is "error".
+        """
+    def extend(
+        self,
+        x: _Table,
+        y: _Array,
+        *,
+        missing: _Missing = ...,
+        n_jobs: int | None = ...,
+        portable: bool = ...,
+    ) -> None:
+        """Count the rows of a batch. On error, the count is unchanged."""
+    def merge(self, other: Count) -> None:
+        """Add the count of other rows."""
+    def to_bytes(self) -> bytes:
+        """Return the exact count as bytes, to move it between trusted processes."""
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Count:
+        """Read what `to_bytes` wrote; other bytes raise a `ValueError`."""
+    def insecure_exact(self) -> int:
+        """Return the exact count: private, for tests."""
+    def release(self, sigma: float, entropy: Entropy) -> float:
+        """Return the count plus round(sigma * Z)."""
+
+@final
+class ExampleGradient:
+    """The sum over rows of clip(r * x, bound) with r = y - x theta, in multiples of bound * 2**-24.
+
+    If `theta` has one entry more than X has columns, the last one is for a constant.
+
+    Privacy
+    -------
+    The l2 sensitivity is 2**24 when a row is added or removed and 2**25 when one is replaced.
     """
 
     @staticmethod
@@ -219,34 +375,34 @@ class ExampleGradient:
         n_jobs: int | None = ...,
         portable: bool = ...,
     ) -> ExampleGradient:
-        """Return the sum over a batch."""
+        """Compute the sum over a batch."""
     def merge(self, other: ExampleGradient) -> None:
-        """Add another part of the same sum."""
+        """Add the sums over other rows."""
     def to_bytes(self) -> bytes:
-        """Return the exact sums, to move between trusted processes."""
+        """Return the exact sums as bytes, to move them between trusted processes."""
     @staticmethod
     def from_bytes(bytes: bytes) -> ExampleGradient:
-        """Read what `to_bytes` wrote; anything else is a `ValueError`."""
+        """Read what `to_bytes` wrote; other bytes raise a `ValueError`."""
     def insecure_exact(self) -> list[int]:
         """Return the exact sums: private, for tests."""
     def release(
         self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
     ) -> _Floats:
-        """Return the sums plus round(sigma * Z), one sigma for all entries or one for each."""
+        """Return the sums plus round(sigma * Z), with one sigma for all entries or one for each."""
 
 @final
 class Bins:
-    """How a column is cut into bins."""
+    """The bins of a column."""
 
     @staticmethod
     def powers(least: int, most: int) -> Bins:
-        """Signed powers of two, zero in the middle, the ends open.
+        """Create bins of signed powers of two, with zero in the middle and open ends.
 
         There are 2 * (most - least + 1) + 1 bins.
         """
     @staticmethod
     def equal(low: float, high: float, count: int) -> Bins:
-        """`count` equal bins from low to high, one below and one above."""
+        """Create `count` equal bins from `low` to `high`, one bin below and one above."""
     def __len__(self) -> int: ...
 
 @final
@@ -255,14 +411,14 @@ class Histogram:
 
     Privacy
     -------
-    With k columns counted, the l2 sensitivity is sqrt(k) when a row is added or removed, at most
+    With k columns counted, the l2 sensitivity is sqrt(k) when a row is added or removed and at most
     sqrt(2 * k) when one is replaced.
     """
 
     def __new__(cls, columns: Sequence[Bins | None]) -> Histogram: ...
     @property
     def counted(self) -> int:
-        """Columns that are counted."""
+        """The number of columns that are counted."""
     def extend(
         self,
         x: _Table,
@@ -272,46 +428,52 @@ class Histogram:
         n_jobs: int | None = ...,
         portable: bool = ...,
     ) -> None:
-        """Count the rows of a batch. All of them or, on error, none."""
+        """Count the rows of a batch. On error, the counts are unchanged."""
     def merge(self, other: Histogram) -> None:
-        """Add another part of the same counts."""
+        """Add the counts of other rows."""
     def to_bytes(self) -> bytes:
-        """Return the exact counts, to move between trusted processes."""
+        """Return the exact counts as bytes, to move them between trusted processes."""
     @staticmethod
     def from_bytes(columns: Sequence[Bins | None], bytes: bytes) -> Histogram:
-        """Read what `to_bytes` wrote for the same bins; anything else is a `ValueError`."""
+        """Read what `to_bytes` wrote for the same bins; other bytes raise a `ValueError`."""
     def insecure_exact(self) -> list[int]:
         """Return the exact counts, column after column: private, for tests."""
     def release(
         self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
     ) -> _Floats:
-        """Return the counts plus round(sigma * Z), one sigma for all entries or one for each."""
+        """Return the counts plus round(sigma * Z), with one sigma for all or one for each."""
 
 @final
 class Entropy:
-    """Where noise comes from: a fresh key from the operating system for every release.
+    """The source of noise: a new key from the operating system for every release.
 
     Privacy
     -------
-    With `insecure_seed` the noise is known to everyone who knows the seed: for tests, never for
+    With `insecure_seed`, everyone who knows the seed knows the noise. Use it in tests, never with
     real data.
     """
 
     def __new__(cls) -> Entropy: ...
     @staticmethod
     def insecure_seed(seed: int) -> Entropy:
-        """Noise that follows from a seed. Not private."""
+        """Create a source of noise that is computed from a seed. Not private."""
     @property
     def is_insecure(self) -> bool:
-        """Whether the noise follows from a seed."""
+        """Whether the noise is computed from a seed."""
 
 def rounded_gaussian(
     sigma: float | _Floats, size: int, entropy: Entropy, *, n_jobs: int | None = ...
 ) -> list[int]:
-    """Return `size` independent draws of round(sigma * Z) with Z exactly normal.
+    """Return `size` independent draws of round(sigma * Z) with exactly normal Z.
 
-    `sigma` is from 2**-10 to 2**100.
+    `sigma` is between 2**-10 and 2**100.
     """
 
-def round_theta(theta: _Floats, unit: float) -> tuple[list[int], int]:
-    """Return t and e with theta = unit * t * 2**-e, the integers to which a pass rounds theta."""
+def round_theta(theta: _Floats, step: float) -> tuple[list[int], int]:
+    """Return the integers t and the exponent e to which a pass rounds theta.
+
+    theta is approximately step * t * 2**-e.
+    """
+
+def round_matrix(matrix: _Floats) -> _Floats:
+    """Return the matrix that `Rows.mapped` uses: each column is rounded to about 24 bits."""

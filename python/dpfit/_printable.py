@@ -1,4 +1,4 @@
-"""Texts of others, to be shown."""
+"""Safe output of strings that come from elsewhere, such as files."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import unicodedata
 
 __all__ = ["is_printable", "printable"]
 
-# Signals to a terminal, marks that turn or hide what is around them, and what is no character.
-_NOT_SHOWN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+# Control characters, marks that reverse or hide text, and code points that are not characters.
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def is_printable(text: str) -> bool:
-    """Return whether a text is nothing but letters, signs and spaces."""
+    """Return whether a string consists of letters, digits, symbols and spaces only."""
     return text.isprintable() or not any(map(_is_hidden, text))
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Return a text in which whatever is no letter, sign or space is written as Python does.
+    r"""Return a string with characters that cannot be printed escaped as in Python.
 
     Parameters
     ----------
     text : str
-        Any text, such as one of a model file, which may be anybody's.
+        Any string, for example from a model file that somebody else wrote.
     keep : str
-        Characters that may stay, such as the ends of lines.
+        Characters to keep, such as newlines.
 
     Examples
     --------
@@ -41,4 +41,4 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def _is_hidden(character: str) -> bool:
-    return unicodedata.category(character) in _NOT_SHOWN
+    return unicodedata.category(character) in _HIDDEN

@@ -1,7 +1,7 @@
-"""A private fit from nothing, on a real table that comes with dpfit: ``dpfit demo``.
+"""A comparison of private and other fits on a real table that comes with dpfit: ``dpfit demo``.
 
-What a diamond costs is predicted from its weight, its grades and its size: by least squares
-without privacy, by the method of the paper that dpfit builds on, and by dpfit.
+The price of a diamond is predicted from its weight, grades and size: by least squares without
+privacy, by the method of the paper that dpfit builds on, and by dpfit.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import math
 import textwrap
 from dataclasses import dataclass
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from dpfit.additive import PrivateAdditiveRegression
-from dpfit.linear import PrivateLinearRegression
+from dpfit._typing import Floats
+from dpfit.models.additive import PrivateAdditiveRegression
+from dpfit.models.linear import PrivateLinearRegression
+from dpfit.models.plots import import_pyplot, style_axes
 from dpfit.paper import BoostedAdaSSP
 from dpfit.schema import Categorical, Schema
 
@@ -26,10 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA", "Demo", "Result", "diamonds", "run"]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 TARGET = "price"
-# The scales of grades are published; no look at the table is needed for them.
+# The scales of the grades are published, so they are known without looking at the table.
 SCHEMA = Schema(
     {
         "cut": Categorical(("Fair", "Good", "Very Good", "Premium", "Ideal")),
@@ -38,50 +38,50 @@ SCHEMA = Schema(
     }
 )
 _SIZES = ("x", "y", "z")
-# Rows for testing: one in five, always the same.
+# The share of rows for testing. They are always the same.
 _TEST_SHARE = 0.2
 
 _BLUE, _TINT, _GREY, _LIGHT = "#1f5a8a", "#9fc0db", "#5a616a", "#c9ced4"
 
 
 class Result(NamedTuple):
-    """How well a method predicts.
+    """The error of a method.
 
     Parameters
     ----------
     name : str
         The method.
     private : bool
-        Whether it keeps its promise to the rows.
+        Whether it protects the rows.
     error : float
-        Mean squared error on rows that were kept aside, as a share of the variance.
-    typical : float
-        The root of the mean squared error, in dollars.
-    words : str
-        What the method is.
+        Mean squared error on the test rows, divided by the variance.
+    rmse : float
+        Root mean squared error in dollars.
+    description : str
+        A description of the method.
     """
 
     name: str
     private: bool
     error: float
-    typical: float
-    words: str
+    rmse: float
+    description: str
 
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo found.
+    """The results of the demo.
 
     Parameters
     ----------
     epsilon, delta : float
-        The budget of each private fit.
+        The privacy budget of each private fit.
     results : tuple of Result
-        The methods, in the order in which they are told.
+        The methods, in the order in which they are presented.
     linear, additive : estimators
         The models of dpfit.
     average : float
-        How far the average price is off, typically: what a model has to beat.
+        Root mean squared error of predicting the average price, which a model has to beat.
     """
 
     epsilon: float
@@ -92,40 +92,38 @@ class Demo:
     average: float
 
     def words(self, width: int = 88) -> str:
-        """Return the comparison in plain words."""
+        """Return the comparison as text."""
         question = (
-            "How well is the price of a diamond predicted? Error 1 is that of telling the average "
-            f"price for every diamond, which is off by {self.average:,.0f} dollars, typically; "
-            "error 0 is perfect."
+            "How well do the models predict the price of a diamond? The error is the mean squared "
+            "error on diamonds not used in the fits, divided by the variance: 0 is perfect, 1 is "
+            f"no better than predicting the average price (RMSE {self.average:,.0f} dollars)."
         )
         longest = max(len(result.name) for result in self.results)
         lines = [*textwrap.wrap(question, width), ""]
-        lines.append(f"  {'':<{longest}}  private   error  off by, typically")
+        lines.append(f"  {'':<{longest}}  private   error               RMSE")
         for result in self.results:
             private = "yes" if result.private else "no"
             lines.append(
                 f"  {result.name:<{longest}}  {private:>7}  {result.error:6.3f}"
-                f"  {result.typical:9,.0f} dollars"
+                f"  {result.rmse:9,.0f} dollars"
             )
         lines.append("")
         for result in self.results:
-            text = f"{result.name}: {result.words}"
+            text = f"{result.name}: {result.description}"
             lines += textwrap.wrap(text, width, subsequent_indent="  ")
         plain, ours = self.results[0].error, min(self.results[-2].error, self.results[-1].error)
         if ours < plain:
             why = (
-                "That private fits are ahead of least squares here is no miracle: they cut columns "
-                "where a line ceases to fit, and curves bend. Privacy itself costs accuracy, the "
-                "more the fewer rows there are."
+                "Private fits can have a smaller error than least squares because they clip "
+                "columns where a line no longer fits, and because curves bend. Privacy itself "
+                "costs accuracy, and more so with fewer rows."
             )
             lines += ["", *textwrap.wrap(why, width)]
         return "\n".join(lines)
 
     def draw(self) -> Figure:
-        """Draw the comparison, and a curve of the additive model; needs matplotlib."""
-        from dpfit.plots import _pyplot
-
-        figure, axes = _pyplot().subplots(
+        """Plot the comparison and a curve of the additive model; requires matplotlib."""
+        figure, axes = import_pyplot().subplots(
             1, 2, figsize=(10.0, 3.9), layout="constrained", width_ratios=(1.55, 1.0)
         )
         self._draw_errors(axes[0])
@@ -158,7 +156,7 @@ class Demo:
         top = max(result.error for result in self.results)
         ax.set_xlim(0.0, max(1.15, 1.1 * top))
         ax.annotate(
-            "telling the average\nprice every time",
+            "predicting the\naverage price",
             (1.0, len(labels) - 0.45),
             xytext=(5, 2),
             textcoords="offset points",
@@ -167,13 +165,13 @@ class Demo:
             va="bottom",
         )
         ax.set_title(
-            f"Error on diamonds that no model has seen, epsilon = {self.epsilon:g}",
+            f"Error on diamonds not used in the fits, epsilon = {self.epsilon:g}",
             fontsize=10,
             loc="left",
         )
         ax.set_xlabel("Squared error / variance of the price", fontsize=8.5, color=_GREY)
         ax.tick_params(axis="y", length=0)
-        _quieten(ax)
+        style_axes(ax)
         ax.spines["left"].set_visible(False)
 
     def _draw_curve(self, ax: Any) -> None:
@@ -184,19 +182,20 @@ class Demo:
         ax.axhline(0.0, color=_LIGHT, linewidth=0.8, zorder=1)
         ax.plot(ends, np.interp(ends, points, height), color=_BLUE, linewidth=1.8)
         ax.plot(points, height, "o", color=_BLUE, markersize=3.5)
-        ax.set_title("What dpfit says of weight", fontsize=10, loc="left")
+        ax.set_title("dpfit: the curve of the weight", fontsize=10, loc="left")
         ax.set_xlabel("Carat", fontsize=8.5, color=_GREY)
-        ax.set_ylabel("Added to the price, in dollars", fontsize=8.5, color=_GREY)
+        ax.set_ylabel("Contribution to the price, in dollars", fontsize=8.5, color=_GREY)
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:+,.0f}" if value else "0")
-        _quieten(ax)
+        style_axes(ax)
 
 
 def diamonds() -> pa.Table:
-    """Return the demo's table: 53,940 diamonds, their prices and attributes.
+    """Return the table of the demo: 53,940 diamonds with prices and attributes.
 
     Notes
     -----
-    From plotnine, which has it from ggplot2 (both MIT); ``dpfit/data/README.md`` says more.
+    The table is from plotnine, which has it from ggplot2 (both under the MIT licence); see
+    ``dpfit/data/README.md``.
     """
     import pyarrow.parquet as pq
 
@@ -205,21 +204,21 @@ def diamonds() -> pa.Table:
 
 
 def run(epsilon: float = 1.0, delta: float = 1e-6, *, all_columns: bool = False) -> Demo:
-    """Fit all models and measure them.
+    """Fit all models and measure their errors.
 
     Parameters
     ----------
     epsilon, delta : float
-        The budget of each private fit.
+        The privacy budget of each private fit.
     all_columns : bool, default False
-        Whether length, width and depth in millimetres are features, too. They say nearly the same
-        as the weight: no model predicts much better for them, and no curve of them can be read by
-        itself.
+        Whether to include length, width and depth in millimetres. They are nearly determined by
+        the weight, so they improve no model by much, and their curves cannot be interpreted
+        separately.
 
     Privacy
     -------
-    The errors are measured on rows of the table, without noise: the table is public. With data
-    that are not, such a comparison would give away what the fits protect.
+    The errors are measured without noise, because the table is public. On private data, such a
+    comparison would reveal what the fits protect.
     """
     table = diamonds()
     if not all_columns:
@@ -237,48 +236,48 @@ def run(epsilon: float = 1.0, delta: float = 1e-6, *, all_columns: bool = False)
     paper = BoostedAdaSSP(epsilon=epsilon, delta=delta).fit(X, price)
     low, high = X.min(0), X.max(0)
     middle, half = (price.min() + price.max()) / 2, (price.max() - price.min()) / 2
-    told = BoostedAdaSSP(epsilon=epsilon, delta=delta)
-    told.fit(_scaled(X, low, high), (price - middle) / half)
+    with_ranges = BoostedAdaSSP(epsilon=epsilon, delta=delta)
+    with_ranges.fit(_scaled(X, low, high), (price - middle) / half)
 
-    def result(name: str, private: bool, predicted: Any, words: str) -> Result:
+    def result(name: str, private: bool, predicted: Any, description: str) -> Result:
         square = float(np.mean((truth - np.asarray(predicted, dtype=np.float64)) ** 2))
-        return Result(name, private, square / float(np.var(truth)), math.sqrt(square), words)
+        return Result(name, private, square / float(np.var(truth)), math.sqrt(square), description)
 
     results = (
         result(
             "least squares",
             False,
             _with_ones(X_new) @ plain,
-            "the ordinary straight-line fit, without privacy. It promises nothing: what it "
-            "says may tell on single rows.",
+            "ordinary least squares without privacy. It guarantees nothing: its coefficients may "
+            "reveal single rows.",
         ),
         result(
-            "the paper's method, as it comes",
+            "the paper's method, default settings",
             True,
             paper.predict(X_new),
-            "BoostedAdaSSP, which dpfit builds on, with its fixed settings. It cuts every row to "
-            "length 1 and every step to 1, because nobody may look at the data to choose "
-            "better; with prices in thousands of dollars it gets nowhere.",
+            "BoostedAdaSSP, which dpfit builds on, with its default settings. It clips rows to "
+            "norm 1 and residuals to 1, because choosing other bounds would require a look at the "
+            "data. That is far too small for prices in thousands of dollars.",
         ),
         result(
-            "the paper's method, told all ranges",
+            "the paper's method, given all ranges",
             False,
-            told.predict(_scaled(X_new, low, high)) * half + middle,
-            "the same after somebody has looked up the lowest and the highest value of every "
-            "column, price included: a look at the data that no budget has paid for.",
+            with_ranges.predict(_scaled(X_new, low, high)) * half + middle,
+            "the same with columns scaled by their exact minimum and maximum, including the price: "
+            "a look at the data that the privacy budget does not cover.",
         ),
         result(
             "dpfit, linear",
             True,
             linear.predict(new),
-            "PrivateLinearRegression. It is told the scales of the grades, which are published, "
-            "and finds all that it needs of the rest within its budget.",
+            "PrivateLinearRegression. It is given the scales of the grades, which are published, "
+            "and finds all other ranges within its privacy budget.",
         ),
         result(
             "dpfit, additive",
             True,
             additive.predict(new),
-            "PrivateAdditiveRegression: the same with a curve for each column.",
+            "PrivateAdditiveRegression, with a curve for each column.",
         ),
     )
     return Demo(epsilon, delta, results, linear, additive, float(np.std(truth)))
@@ -290,7 +289,7 @@ def _prices(table: pa.Table) -> Floats:
 
 
 def _numbers(table: pa.Table) -> Floats:
-    """Return the features as numbers, with a column of zeros and ones for each grade."""
+    """Return the features as numbers, with one-hot columns for the grades."""
     columns = []
     for name in table.column_names:
         values, kind = table.column(name).to_numpy(), SCHEMA.get(name)
@@ -306,14 +305,6 @@ def _with_ones(X: Floats) -> Floats:
 
 
 def _scaled(X: Floats, low: Floats, high: Floats) -> Floats:
-    """Return columns from -1 to 1, grades from 0 to 1."""
+    """Return columns scaled to -1 to 1; those of grades stay 0 and 1."""
     grade = (low == 0.0) & (high == 1.0)
     return np.where(grade, X, 2.0 * (X - low) / (high - low) - 1.0)
-
-
-def _quieten(ax: Any) -> None:
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_color(_LIGHT)
-    ax.tick_params(color=_LIGHT, labelsize=8.5)

@@ -1,11 +1,18 @@
 """Errors and warnings of dpfit.
 
-A message names parameters, their values and what is allowed. It never holds a value that was
-read from the data: an exception is an output like any other.
+An error carries its facts as data: a code for programs, the parameter or column it is about, and a
+hint for people. Messages never contain a value that was read from the data, because an exception is
+an output like any other.
 """
+
+from __future__ import annotations
+
+import enum
+from typing import Any
 
 __all__ = [
     "BudgetExceeded",
+    "Code",
     "DpfitError",
     "InsecureSeedWarning",
     "ModelFileError",
@@ -15,28 +22,88 @@ __all__ = [
 ]
 
 
+class Code(enum.StrEnum):
+    """What kind of problem an error reports, for programs that react to it."""
+
+    INVALID = "invalid"
+    NOT_FINITE = "not-finite"
+    NO_ROWS = "no-rows"
+    NO_FILE = "no-file"
+    NO_COLUMN = "no-column"
+    NO_TARGET = "no-target"
+    NO_FEATURES = "no-features"
+    NO_LEVELS = "no-levels"
+    DUPLICATE_COLUMN = "duplicate-column"
+    MIXED_TYPES = "mixed-types"
+    WRONG_TYPE = "wrong-type"
+    TEXT_COLUMN = "text-column"
+    TEXT_TARGET = "text-target"
+    COLUMNS_DIFFER = "columns-differ"
+    LENGTHS_DIFFER = "lengths-differ"
+    UNIT_VALUES = "unit-values"
+    SCHEMA = "schema"
+    UNREADABLE = "unreadable"
+    FAILED = "failed"
+    NOT_UTF8 = "not-utf8"
+    DELIMITER = "delimiter"
+    TEMPORARY_FILE = "temporary-file"
+
+
 class DpfitError(Exception):
-    """Base of every error that dpfit raises on purpose."""
+    """Base class of all errors that dpfit raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    code : Code
+        What kind of problem it is.
+    subject : str, optional
+        The parameter, column or file that the error is about.
+    hint : str, optional
+        How to solve it in Python.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: Code = Code.INVALID,
+        subject: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message if hint is None else f"{message}; {hint}")
+        self.message, self.code, self.subject, self.hint = message, code, subject, hint
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self.message, self.code, self.subject, self.hint)
+
+
+def _restored(
+    cls: type[DpfitError], message: str, code: Code, subject: str | None, hint: str | None
+) -> DpfitError:
+    """Return an error that was pickled."""
+    return cls(message, code=code, subject=subject, hint=hint)
 
 
 class ParameterError(DpfitError, ValueError):
-    """A parameter has a type or a value that cannot be used."""
+    """A parameter has an unusable type or value."""
 
 
 class NotFiniteError(DpfitError, ValueError):
-    """The data hold NaN or infinite entries and the caller asked for an error."""
+    """The data contain NaN or infinity, and missing values are an error."""
 
 
 class SourceError(DpfitError, ValueError):
-    """A table cannot be read, or is not what it was said to be."""
+    """A table cannot be read, or its contents do not match its description."""
 
 
 class ModelFileError(DpfitError, ValueError):
-    """A file is not of a model, was changed, or is of a newer version."""
+    """Not a dpfit model file, or one that was changed or written by another version."""
 
 
 class BudgetExceeded(DpfitError):  # noqa: N818 - the name says what happened
-    """More privacy would be spent than was granted."""
+    """The requested privacy cost exceeds the budget."""
 
 
 class InsecureSeedWarning(UserWarning):

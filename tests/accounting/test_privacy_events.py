@@ -32,7 +32,7 @@ def test_sigma_defaults_to_the_smallest_that_is_enough():
 def test_sigma_that_is_too_small_is_refused():
     needed = Release(**GAUSSIAN).sigma
     for sigma in (math.nextafter(needed, 0.0), 0.3):
-        with pytest.raises(ParameterError, match=r"sigma=.* is too small"):
+        with pytest.raises(ParameterError, match="sigma must be >= "):
             Release(**GAUSSIAN, sigma=sigma)
 
 
@@ -114,7 +114,7 @@ def test_bad_dictionaries():
             event_from_dict(bad)
     with pytest.raises(ParameterError, match="missing or unknown"):
         ApproximateRelease.from_dict(good)
-    with pytest.raises(ParameterError, match="type="):
+    with pytest.raises(ParameterError, match="type must be"):
         Release.from_dict({**good, "type": "ApproximateRelease"})
 
 

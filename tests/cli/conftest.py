@@ -15,7 +15,7 @@ from . import tool
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """A folder with tables, a schema and models. Tests write elsewhere, or names of their own."""
+    """A folder with tables, a schema and models, which tests must not change."""
     place = tool.fill(tmp_path_factory.mktemp("files"))
     cut = Schema({"cut": SCHEMA["cut"]})
     (place / "s.json").write_text(cut.to_json())
@@ -32,11 +32,11 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def server():
-    """A server of commands. Its socket is in a folder with a short name, as sockets need."""
+    """A server of commands. Its socket is in a folder with a short name, because it must be."""
     with tempfile.TemporaryDirectory() as place:
         path = pathlib.Path(place) / "socket"
         process = subprocess.Popen(
-            [sys.executable, tool.QUICK, "serve", path],
+            [sys.executable, tool.SERVER, "serve", path],
             env=tool.ENVIRONMENT,
             stdin=subprocess.DEVNULL,
         )
@@ -54,13 +54,13 @@ def server():
 
 @pytest.fixture(scope="session")
 def quick(server):
-    """The program, without the time that it takes to start."""
-    return [sys.executable, "-I", "-S", str(tool.QUICK), "run", str(server)]
+    """The program, without the time to start it."""
+    return [sys.executable, "-I", "-S", str(tool.SERVER), "run", str(server)]
 
 
 @pytest.fixture
 def in_a_shell(server, folder, tmp_path):
-    """Run lines in a shell that knows dpfit, in a folder with files of its own."""
+    """Run lines in a shell that finds dpfit, in a folder with copies of all files."""
     for file in folder.iterdir():
         if file.is_file():
             shutil.copy(file, tmp_path)

@@ -1,4 +1,4 @@
-"""``dpfit budget add``: what adds up, what does not, and in whose words."""
+"""``dpfit budget add``: which costs add up, and how the total is described."""
 
 import json
 import shutil
@@ -43,59 +43,64 @@ def run(models, quick, line):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("patient.json hospital.json", ["patient.json", "one patient and one hospital"]),
-        ("unnamed.json patient.json hospital.json", ["one patient and one hospital"]),
-        ("row.json patient.json", ["one row and one patient"]),
-        ("row.json unnamed.json", ["one row and one unit"]),
+        ("patient.json hospital.json", ["patient.json", "each patient and each hospital"]),
+        ("unnamed.json patient.json hospital.json", ["each patient and each hospital"]),
+        ("row.json patient.json", ["each row and each patient"]),
+        ("row.json unnamed.json", ["each row and each unit"]),
         ("patient.json patient_replaced.json", ["add_remove and replace"]),
     ],
 )
-def test_promises_to_others_do_not_add_up(models, quick, line, words):
+def test_models_that_protect_different_things_do_not_add_up(models, quick, line, words):
     text = tool.error_of(run(models, quick, line), 2)
     assert all(word in text for word in [*words, "do not add up"])
 
 
-def test_how_many_rows_are_used_is_no_other_promise(models, quick):
+def test_the_number_of_rows_used_does_not_change_what_is_protected(models, quick):
     done = run(models, quick, "patient.json patient3.json --json")
     assert done.returncode == 0
     assert done.stderr == b""
     found = json.loads(done.stdout)
     assert (found["neighbors"], found["protected"]) == ("add_remove", "one patient")
-    units = [(part["unit"], part["unit_column"]) for part in found["releases"]]
-    assert units == [
-        ("one unit, at most 2 rows", "patient"),
-        ("one unit, at most 3 rows", "patient"),
-    ]
+    units = [(part["max_rows"], part["unit_name"]) for part in found["releases"]]
+    assert units == [(2, "patient"), (3, "patient")]
     assert {part["neighbors"] for part in found["releases"]} == {"add_remove"}
 
 
 @pytest.mark.parametrize(
-    ("line", "change", "seen"),
+    ("line", "change", "detected"),
     [
-        ("row.json", "One row more or less changes", "it is there"),
-        ("replaced.json", "One row replaced by any other changes", "it was replaced"),
-        ("patient.json", "One patient with all its rows more or less changes", "it is there"),
+        ("row.json", "Adding or removing any one row changes", "the row was included"),
+        (
+            "replaced.json",
+            "Replacing any one row with any other row changes",
+            "the row was replaced",
+        ),
+        (
+            "patient.json",
+            "Adding or removing all rows of any one patient changes",
+            "the patient was included",
+        ),
         (
             "patient_replaced.json",
-            "One patient with all its rows replaced by any other changes",
-            "it was replaced",
+            "Replacing all rows of any one patient with any other rows changes",
+            "the patient was replaced",
         ),
     ],
 )
-def test_the_words_are_of_what_is_protected(models, quick, line, change, seen):
+def test_the_guarantee_names_what_is_protected(models, quick, line, change, detected):
     text = " ".join(run(models, quick, line).stdout.decode().split())
     assert change in text
-    assert seen in text
+    assert detected in text
     if "patient" in line:
-        assert "ne row" not in text
+        assert "one row" not in text
 
 
-def test_what_is_assumed_and_what_is_counted_twice_is_told(models, quick):
+def test_assumptions_and_copies_get_a_note(models, quick):
     assert run(models, quick, "unnamed.json").stderr == b""
     done = run(models, quick, "unnamed.json patient.json")
     assert done.returncode == 0
-    assert b"has no name in unnamed.json" in done.stderr
-    assert b"one patient with all its rows" in done.stdout.lower()
+    assert b"have no name in unnamed.json" in done.stderr
+    assert b"any one patient" in done.stdout
     done = run(models, quick, "patient.json patient.json")
     assert done.stderr == b"patient.json is counted twice.\n"
     done = run(models, quick, "patient.json patient3.json copy.json")
@@ -103,12 +108,12 @@ def test_what_is_assumed_and_what_is_counted_twice_is_told(models, quick):
 
 
 def test_a_budget_beyond_every_epsilon_adds_up(models, quick):
-    """Such fits can be made with --mu, and what they have spent must not be hidden."""
+    """Such fits are possible with --mu, and their cost must not be hidden."""
     frame = pd.DataFrame({"x": np.arange(500.0), "y": np.arange(500.0)})
     PrivateLinearRegression(mu=100.0).fit(frame, "y").save(models / "large.json")
     done = run(models, quick, "large.json")
     assert done.returncode == 0
-    assert b"together    mu 100\n" in done.stdout
-    assert b"hardly a promise" in done.stdout
+    assert b"total       mu 100\n" in done.stdout
+    assert b"hardly any protection" in done.stdout
     found = json.loads(run(models, quick, "large.json --json").stdout)
     assert (found["epsilon"], found["delta"], found["mu"]) == (None, None, 100.0)

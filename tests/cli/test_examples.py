@@ -1,13 +1,16 @@
-"""Examples in the help, and the commands of docs/command_line.md, run and print what they say."""
+"""Examples in the help and in docs/command_line.md run, and print what the page shows."""
 
 import doctest
+import json
 import pathlib
 import re
 
 import pyarrow.csv as pc
 import pytest
+import typer
 
-from dpfit.cli import budget, demo, fit, predict, reproduce, run, schema, show
+from dpfit.cli import run
+from dpfit.cli.commands import budget, demo, fit, predict, schema, show
 from dpfit.demo import SCHEMA, diamonds
 
 from . import tool
@@ -23,7 +26,6 @@ HELPS = {
     "budget add": budget.ADD_EXAMPLES,
     "schema infer": schema.EXAMPLES,
     "demo": demo.EXAMPLES,
-    "reproduce": reproduce.EXAMPLES,
 }
 
 
@@ -40,16 +42,13 @@ def test_examples_are_shown(folder, quick, command):
     done = tool.dpfit(folder, f"{command} --help", program=quick)
     assert done.returncode == 0
     lines = [line.strip() for line in done.stdout.decode().splitlines()]
-    # Each on a line of its own, in a terminal of 80 columns, to be copied.
+    # Each on one line in a terminal of 80 columns, to be copied.
     assert set(HELPS[command]) <= set(lines)
 
 
 @pytest.mark.parametrize(
     "line",
-    sorted(
-        {line for name, lines in HELPS.items() if name != "reproduce" for line in lines}
-        - {line for line, _ in blocks()}
-    ),
+    sorted({line for lines in HELPS.values() for line in lines} - {line for line, _ in blocks()}),
 )
 def test_an_example_runs(in_a_shell, line):
     done = in_a_shell(line)
@@ -57,7 +56,7 @@ def test_an_example_runs(in_a_shell, line):
     assert done.stdout or ">" in line
 
 
-def test_the_page_tells_the_truth(in_a_shell, tmp_path):
+def test_the_page_shows_real_output(in_a_shell, tmp_path):
     table = diamonds()
     (tmp_path / "model.json").unlink()
     pc.write_csv(table, tmp_path / "data.csv")
@@ -67,9 +66,37 @@ def test_the_page_tells_the_truth(in_a_shell, tmp_path):
     for line, wanted in found:
         done = in_a_shell(line)
         got = done.stdout + done.stderr
-        # A table is as wide as its numbers.
+        # The width of a table depends on its numbers.
         flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
         assert doctest.OutputChecker().check_output(wanted, got, flags), f"$ {line}\n{got}"
+
+
+def options(command):
+    """Return the long names of all options of a command and its subcommands."""
+    for parameter in command.params:
+        yield from (name for name in parameter.opts if name.startswith("--"))
+    for child in getattr(command, "commands", {}).values():
+        yield from options(child)
+
+
+def test_the_page_lists_every_option():
+    found = set(options(typer.main.get_command(run.app)))
+    assert len(found) > 30
+    assert found <= set(re.findall(r"--[a-z-]+", PAGE.read_text("utf-8")))
+
+
+def test_the_page_lists_every_field_of_the_json(in_a_shell):
+    page = PAGE.read_text("utf-8")
+    for line in (
+        "dpfit show model1.json --json",
+        "dpfit show model2.json --json",
+        "dpfit predict model1.json new.csv -o p.csv --json",
+        "dpfit schema infer data.csv --json",
+        "dpfit budget -e 1 --json",
+        "dpfit budget add model1.json --json",
+    ):
+        names = list(json.loads(in_a_shell(line).stdout))
+        assert [n for n in names if not (f"`{n}`" in page or n.startswith("intercept_"))] == []
 
 
 def test_the_commands_of_the_readme_run(in_a_shell, tmp_path):
@@ -77,12 +104,12 @@ def test_the_commands_of_the_readme_run(in_a_shell, tmp_path):
     pc.write_csv(table, tmp_path / "data.csv")
     pc.write_csv(table.slice(0, 100).drop_columns(["price"]), tmp_path / "new.csv")
     text = (ROOT / "README.md").read_text("utf-8")
-    lines = re.findall(r"^(dpfit [a-z]+ .*?)(?:\s+#.*)?$", text, re.MULTILINE)
+    lines = re.findall(r"^(dpfit (?:schema|fit|predict) .*?)(?:\s+#.*)?$", text, re.MULTILINE)
     assert [line.split()[1] for line in lines] == ["schema", "fit", "predict"]
     for line in lines:
         done = in_a_shell(line)
         assert done.returncode == 0, done.stderr
         if line.startswith("dpfit schema"):
-            # A person writes the levels.
+            # A person would write the levels.
             (tmp_path / "schema.json").write_text(SCHEMA.to_json())
     assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 101

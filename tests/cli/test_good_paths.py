@@ -1,4 +1,4 @@
-"""Every command does what it says."""
+"""Every command does what its help says."""
 
 import io
 import json
@@ -33,9 +33,9 @@ def test_fit_predict_and_show(folder, tmp_path):
     model_file, output = tmp_path / "m.json", tmp_path / "p.parquet"
     printed = good(run(folder, f"fit data.parquet -t price -e 1 -o {model_file}"))
     model = dpfit.load(tmp_path / "m.json")
-    # The file has what was printed, and the printed has no exact number of rows.
+    # The file contains what was printed.
     assert printed.startswith(str(model.summary()))
-    assert "Protected is one row" in printed
+    assert "This model protects each row" in printed
     assert files_in(tmp_path) == {"m.json"}
 
     good(run(folder, f"predict {model_file} new.parquet -o {output}"))
@@ -66,7 +66,8 @@ def test_every_option_of_fit_arrives(folder, quick, tmp_path):
     assert isinstance(model, dpfit.PrivateAdditiveRegression)
     assert found["model"] == str(tmp_path / "m.json")
     assert found["mu"] == model.privacy_.mu == 0.5
-    assert found["unit"] == model.privacy_.unit == "one unit, at most 3 rows"
+    assert found["max_rows"] == model.privacy_.max_rows == 3
+    assert found["unit_name"] == model.privacy_.unit_name == "patient"
     assert found["neighbors"] == "replace"
     assert (model.missing, model.max_rows) == ("drop", 3)
     assert [curve["name"] for curve in found["curves"]] == ["age"]
@@ -83,7 +84,7 @@ def test_a_schema_gives_levels_and_bounds(folder, quick, tmp_path):
             column["levels"] = ["Ideal", "Premium"]
         if column["name"] == "carat":
             column.update(low=0, high=5)
-        # Of the target, which nobody has told apart yet.
+        # The target, which `schema infer` did not know.
         if column["name"] == "price":
             column.update(low=0, high=20_000)
     (tmp_path / "s.json").write_text(json.dumps(schema["schema"]))
@@ -101,14 +102,14 @@ def test_standard_input_and_output(folder, quick):
     model = quickly(quick, folder, "fit - -t price -e 1 --without cut -o -", data)
     assert model.stderr == b""
     loaded = json.loads(model.stdout)
-    assert loaded["class"] == "PrivateLinearRegression"
+    assert loaded["model"]["estimator"] == "PrivateLinearRegression"
     shown = quickly(quick, folder, "show - --json", model.stdout)
-    assert json.loads(shown.stdout)["intercept"] == loaded["released"]["intercept"]
-    # CSV in and out; what is not used is copied as it is.
+    assert json.loads(shown.stdout)["intercept"] == loaded["model"]["intercept"]
+    # CSV in and out; all columns are copied.
     kept = quickly(quick, folder, "predict model.json - --keep -o -", new)
     rows, before = pc.read_csv(io.BytesIO(kept.stdout)), pc.read_csv(io.BytesIO(new))
     assert rows.drop_columns(["prediction"]).equals(before)
-    # Parquet in, known by its first bytes, and out.
+    # Parquet in, recognised by its first bytes, and out.
     new = (folder / "new.parquet").read_bytes()
     done = quickly(quick, folder, "predict model.json - -o -", new)
     again = pq.read_table(io.BytesIO(done.stdout))
@@ -139,13 +140,13 @@ def test_budgets_are_converted_and_added(folder, quick):
     fits = json.loads(good(quickly(quick, folder, "budget add --fit 1,1e-6,2 --json")))
     assert added["epsilon"] == fits["epsilon"] == pytest.approx(1.4547, abs=1e-4)
     assert [release["name"] for release in added["releases"]] == ["model1.json", "model2.json"]
-    # Without the law of the noise, epsilons add up plainly.
+    # If the distribution of the noise is not known, epsilons are added.
     others = json.loads(good(quickly(quick, folder, "budget add --other 1,1e-7,2 --json")))
     assert others["epsilon"] == 2.0
     assert others["mu"] is None
 
 
-def test_the_program_says_its_version_and_starts_quickly(folder):
+def test_the_program_prints_its_version_and_starts_quickly(folder):
     program = pathlib.Path(sys.executable).with_name("dpfit")
     if program.exists():
         assert good(run(folder, "--version", program=[program])) == f"dpfit {dpfit.__version__}\n"
@@ -158,7 +159,7 @@ def test_the_program_says_its_version_and_starts_quickly(folder):
 
 
 def test_the_shell_completes_commands(folder):
-    # What typer's scripts do when TAB is pressed.
+    # As typer's scripts do when TAB is pressed.
     words = {**ENVIRONMENT, "_DPFIT_COMPLETE": "complete_bash", "COMP_WORDS": "dpfit pre"}
     done = subprocess.run(
         [*PROGRAM], env={**words, "COMP_CWORD": "1"}, capture_output=True, check=False
@@ -172,7 +173,7 @@ def test_a_device_is_written_to_and_not_replaced(folder, quick):
     assert pathlib.Path("/dev/null").is_char_device()
 
 
-def test_what_was_odd_about_the_rows_is_said(folder, quick, tmp_path):
+def test_missing_values_and_unlisted_levels_get_a_note(folder, quick, tmp_path):
     table = pc.read_csv(folder / "new.csv").to_pylist()
     table[0]["cut"] = table[1]["cut"] = "Perfect"
     table[2]["carat"] = None
@@ -181,15 +182,15 @@ def test_what_was_odd_about_the_rows_is_said(folder, quick, tmp_path):
     done = quickly(quick, folder, line)
     assert done.returncode == 0
     assert done.stderr.decode().splitlines() == [
-        "1 of 100 predictions are empty: a value is missing there.",
-        "Column 'cut' has a level that the model does not list in 2 of 100 rows, which counts as "
-        "none.",
+        "1 of 100 predictions are empty because a value is missing.",
+        "In 2 of 100 rows, column 'cut' has a level that the model does not list; it has no effect "
+        "on the prediction.",
     ]
     found = json.loads(good(quickly(quick, folder, f"{line} --json")))
     assert (found["rows"], found["empty"], found["unlisted"]) == (100, 1, {"cut": 2})
 
 
-def test_a_row_in_place_of_names_is_noticed(folder, quick, tmp_path):
+def test_a_missing_header_gets_a_note(folder, quick, tmp_path):
     (tmp_path / "rows.csv").write_text("35,1.5,Ulm\n36,2.5,Bonn\n")
     line = f"schema infer {tmp_path}/rows.csv -o {tmp_path}/s.json"
     assert "no header" in good(quickly(quick, folder, line))
@@ -198,8 +199,8 @@ def test_a_row_in_place_of_names_is_noticed(folder, quick, tmp_path):
     )
 
 
-def test_only_a_model_is_said_to_be_replaced(folder, quick, tmp_path):
+def test_replacing_a_model_gets_a_note(folder, quick, tmp_path):
     line = f"fit data.parquet -t price -e 1 -o {tmp_path}/m.json"
     (tmp_path / "m.json").write_text("something else")
     good(quickly(quick, folder, line))
-    assert b"was replaced" in quickly(quick, folder, line).stderr
+    assert b"replaces an earlier model" in quickly(quick, folder, line).stderr

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and closed pipes end a command, and leave nothing behind."""
+"""Ctrl-C, SIGTERM and closed pipes end a command without leaving partial files."""
 
 import shlex
 import signal
@@ -69,13 +69,13 @@ def test_a_fit_that_is_stopped_leaves_nothing(large, number, code, words, delay)
     process.send_signal(number)
     _, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == code
-    assert error.decode() == f"dpfit: {words}, and nothing was written\n"
+    assert error.decode() == f"dpfit: {words}; nothing was written\n"
     assert files_in(large) == {"large.parquet"}
 
 
 @pytest.mark.parametrize("moment", ["fsync", "replace"])
-def test_a_signal_at_the_very_end_leaves_nothing_but_what_it_says(folder, tmp_path, moment):
-    """The last bytes may take a disk long, and the file has no name until they are there."""
+def test_a_signal_at_the_end_reports_whether_the_file_is_complete(folder, tmp_path, moment):
+    """The file gets its name when all bytes are on the disk, which may take long."""
     code = (
         "import os, signal, sys, time; from dpfit.cli import main;"
         f"true = os.{moment};"
@@ -87,8 +87,8 @@ def test_a_signal_at_the_very_end_leaves_nothing_but_what_it_says(folder, tmp_pa
     _, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 143
     written = moment == "replace"
-    words = "the file is written" if written else "nothing was written"
-    assert error.decode() == f"dpfit: terminated, and {words}\n"
+    words = "the file is complete" if written else "nothing was written"
+    assert error.decode() == f"dpfit: terminated; {words}\n"
     assert files_in(tmp_path) == ({"p.csv"} if written else set())
 
 
@@ -114,7 +114,7 @@ def test_a_full_device_is_named(folder, quick):
     process.stderr.close()
 
 
-def test_an_older_file_stays_if_its_successor_fails(large):
+def test_an_older_file_stays_if_its_replacement_fails(large):
     (large / "m.json").write_text("precious")
     process = start(
         large, "fit large.parquet -t y -e 1 --jobs 1 -o m.json", stdout=subprocess.DEVNULL
@@ -142,7 +142,7 @@ def test_reading_standard_input_can_be_stopped(folder):
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_a_closed_pipe_is_no_news(folder, quick, format):
+def test_a_closed_pipe_is_not_reported(folder, quick, format):
     line = f"predict model.json - -o - --output-format {format}"
     rows = (folder / "new.csv").read_bytes()
     header, rest = rows.split(b"\n", 1)
@@ -157,7 +157,7 @@ def test_a_closed_pipe_is_no_news(folder, quick, format):
     process.stderr.close()
 
 
-def test_a_pipe_closed_before_a_word_is_said(folder):
+def test_a_pipe_closed_before_any_output(folder):
     process = start(folder, "show model.json", stdout=subprocess.PIPE)
     process.stdout.close()
     assert process.stderr.read() == b""
@@ -167,8 +167,8 @@ def test_a_pipe_closed_before_a_word_is_said(folder):
 
 @pytest.mark.parametrize("output", ["m.json", "-"])
 @pytest.mark.parametrize("stdout", ["a closed pipe", "/dev/full"])
-def test_a_model_that_is_out_when_printing_fails_is_told_of(folder, tmp_path, output, stdout):
-    """Nothing else says that its budget is spent: the exit code is that of a failure."""
+def test_a_model_written_before_printing_fails_is_reported(folder, tmp_path, output, stdout):
+    """The exit code is that of a failure, but the budget is spent."""
     line = f"fit {folder}/visits.csv -t cost -e 1 --without patient -o {output}"
     if stdout == "a closed pipe":
         process = start(tmp_path, line, stdout=subprocess.PIPE)
@@ -179,6 +179,6 @@ def test_a_model_that_is_out_when_printing_fails_is_told_of(folder, tmp_path, ou
     text = process.stderr.read().decode()
     assert process.wait(PATIENCE) == (141 if stdout == "a closed pipe" else 1)
     process.stderr.close()
-    where = "m.json" if output == "m.json" else "standard output, at least in part"
-    assert text.startswith(f"dpfit: the model is in {where}, and its budget is spent\n")
+    where = "m.json" if output == "m.json" else "standard output, at least in part,"
+    assert text.startswith(f"dpfit: the model was written to {where} and its budget is spent\n")
     assert files_in(tmp_path) == ({"m.json"} if output == "m.json" else set())

@@ -1,4 +1,4 @@
-"""Standard streams that are closed, in another encoding, pipes with names, or a terminal."""
+"""Standard streams that are closed, have another encoding, are named pipes or a terminal."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from .tool import ENVIRONMENT, PROGRAM, dpfit, files_in, table
 DPFIT = shlex.join(PROGRAM)
 PREDICT = "predict model.json new.csv -o"
 LETTERS = "größe"
-# What Python takes for ASCII.
+# A locale that Python reads as ASCII.
 PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shells of Unix")
@@ -44,14 +44,14 @@ def test_a_closed_error_stream_does_not_matter(folder, rows):
     assert (done.returncode, done.stdout) == (0, rows)
 
 
-def test_messages_to_a_closed_stream_go_into_no_file(folder, tmp_path):
+def test_messages_to_a_closed_stream_go_to_no_file(folder, tmp_path):
     line = f"dpfit fit visits.csv -t cost -e 1 --without patient -o {tmp_path}/m.json >&- 2>&-"
     assert shell(folder, line).returncode == 0
     assert json.loads((tmp_path / "m.json").read_text())["dpfit_model"]
 
 
 @pytest.mark.parametrize("line", ["show model.json", "budget -e 1", "--version"])
-def test_a_closed_output_hears_nothing(folder, line):
+def test_a_closed_output_is_ignored(folder, line):
     done = shell(folder, f"dpfit {line} >&-")
     assert (done.returncode, done.stderr) == (0, b"")
 
@@ -64,7 +64,7 @@ def test_a_closed_output_hears_nothing(folder, line):
         (f"{PREDICT} - >&-", "standard output is closed"),
     ],
 )
-def test_what_needs_a_closed_stream_says_so(folder, line, words):
+def test_a_needed_stream_that_is_closed_is_reported(folder, line, words):
     done = shell(folder, f"dpfit {line}")
     assert done.returncode == 2
     assert done.stderr.decode().startswith(f"dpfit: {words}")
@@ -80,7 +80,7 @@ def letters(tmp_path_factory):
 
 @pytest.mark.parametrize("environment", [{"PYTHONIOENCODING": "ascii"}, PLAIN])
 @pytest.mark.parametrize("option", ["--json", "--sql t"])
-def test_what_programs_read_is_utf_8(letters, option, environment):
+def test_output_for_programs_is_utf_8(letters, option, environment):
     right = shell(letters, f"dpfit show üm.json {option}")
     assert LETTERS in right.stdout.decode()
     done = shell(letters, f"dpfit show - {option} < üm.json", **environment)
@@ -88,13 +88,13 @@ def test_what_programs_read_is_utf_8(letters, option, environment):
     assert done.stdout == right.stdout
 
 
-def test_what_is_no_text_is_no_model(folder, quick):
+def test_bytes_are_not_a_model(folder, quick):
     done = dpfit(folder, "show -", input=b"\xff\xfe\x00", program=quick)
     assert done.returncode == 1
-    assert b"not of a model" in done.stderr
+    assert b"not a dpfit model file" in done.stderr
 
 
-def test_names_that_the_system_has_no_letters_for_are_told_of(folder, tmp_path):
+def test_names_that_the_locale_cannot_encode_are_reported(folder, tmp_path):
     (tmp_path / "neü.csv").write_bytes((folder / "new.csv").read_bytes())
     done = shell(tmp_path, f"dpfit predict {folder}/model.json neü.csv -o p.csv", **PLAIN)
     assert done.returncode == 1
@@ -112,7 +112,7 @@ def test_names_that_the_system_has_no_letters_for_are_told_of(folder, tmp_path):
         "predict <(cat model.json) new.csv -o -",
     ],
 )
-def test_pipes_with_names_are_pipes(folder, rows, line):
+def test_named_pipes_are_read_like_pipes(folder, rows, line):
     done = shell(folder, f"dpfit {line}")
     assert (done.returncode, done.stdout) == (0, rows), done.stderr
 
@@ -124,7 +124,7 @@ def test_standard_input_has_a_name(folder, quick, rows):
 
 
 def on_a_terminal(folder, line):
-    """Return what a person sees, and the exit code."""
+    """Return what is shown, and the exit code."""
     master, terminal = pty.openpty()
     process = subprocess.Popen(
         [*PROGRAM, *shlex.split(line)],
@@ -148,14 +148,14 @@ def on_a_terminal(folder, line):
     return seen.replace(b"\r\n", b"\n"), process.wait(60.0)
 
 
-def test_rows_on_a_terminal_are_rows_alone(folder, rows):
-    # But for a remark at the end.
+def test_rows_on_a_terminal_are_not_mixed_with_progress(folder, rows):
+    # There may be a note at the end.
     seen, code = on_a_terminal(folder, f"{PREDICT} -")
     assert code == 0
     assert seen.startswith(rows)
 
 
-def test_a_picture_is_not_for_a_terminal(folder):
+def test_a_plot_does_not_go_to_a_terminal(folder):
     seen, code = on_a_terminal(folder, "show model.json --plot -")
     assert code == 2
-    assert seen.startswith(b"dpfit: a picture is not for a terminal")
+    assert seen.startswith(b"dpfit: a plot cannot be shown in a terminal")

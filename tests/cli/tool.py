@@ -1,4 +1,4 @@
-"""The command line as a user has it: as processes, in a folder with files."""
+"""Run the command line as a user does: as processes, in a folder with files."""
 
 import contextlib
 import os
@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from dpfit.demo import SCHEMA, diamonds
 
-# Values of the data, which no message may hold.
+# Values of the data, which no message may contain.
 SECRET_NUMBER, SECRET_TEXT = 7654321.25, "Zorbleflux"
-QUICK = pathlib.Path(__file__).with_name("quick.py")
+SERVER = pathlib.Path(__file__).with_name("command_server.py")
 PROGRAM = [sys.executable, "-m", "dpfit.cli"]
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
@@ -26,7 +26,7 @@ ENVIRONMENT = {
 
 
 def dpfit(folder, line, input=None, program=PROGRAM, stdin=None, environment=None):
-    """Run a command in a folder, from nothing; input and output are bytes."""
+    """Run a command in a folder; input and output are bytes."""
     given = {"stdin": stdin} if stdin is not None else {"input": input or b""}
     return subprocess.run(
         [*program, *shlex.split(line)],
@@ -40,7 +40,7 @@ def dpfit(folder, line, input=None, program=PROGRAM, stdin=None, environment=Non
 
 
 def error_of(done, code):
-    """Return the one line that a command that failed has printed, and check that it is one."""
+    """Return the message of a failed command, and check that it is one line without data."""
     text = done.stderr.decode()
     assert done.returncode == code, text
     assert text.startswith("dpfit: "), text
@@ -54,12 +54,12 @@ def error_of(done, code):
 
 
 def files_in(folder):
-    """Return all names in a folder, those that begin with a dot included."""
+    """Return all names in a folder, including hidden files."""
     return {entry.name for entry in pathlib.Path(folder).iterdir()}
 
 
 def table(rows=4000):
-    """Return a table with text, numbers, a secret of either kind and nothing else of note."""
+    """Return a table of strings and numbers, with a secret value of each type."""
     found = diamonds().slice(0, rows)
     cut, carat = found.column("cut").to_pylist(), found.column("carat").to_numpy().copy()
     cut[7], carat[8] = SECRET_TEXT, SECRET_NUMBER
@@ -90,8 +90,8 @@ def fill(folder):
 
 
 def script(folder, socket):
-    """Write a program called dpfit that asks a server, and return the environment to find it."""
+    """Write a program `dpfit` that asks a server, and return an environment that finds it."""
     program = pathlib.Path(folder) / "dpfit"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{QUICK}" run "{socket}" "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{SERVER}" run "{socket}" "$@"\n')
     program.chmod(0o755)
     return {**ENVIRONMENT, "PATH": f"{folder}{os.pathsep}{ENVIRONMENT['PATH']}"}

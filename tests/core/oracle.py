@@ -29,7 +29,7 @@ class Map:
 
     columns: tuple
     target: tuple = (0.0, 1.0)
-    unit: float = 2.0**-16
+    step: float = 2.0**-16
     norm: str = "clip"
     intercept: float | None = None
 
@@ -43,7 +43,7 @@ class Map:
         return _native.RowMap(
             self.columns,
             target=self.target,
-            unit=self.unit,
+            step=self.step,
             norm=self.norm,
             intercept=self.intercept,
         )
@@ -83,7 +83,7 @@ class Map:
         centre, scale = self.target
         largest = np.finfo(np.float64).max
         y = np.clip((y - centre) * (1.0 / scale), -largest, largest) * weight
-        units = np.clip(y * (1.0 / self.unit), -LARGEST_TARGET, LARGEST_TARGET)
+        units = np.clip(y * (1.0 / self.step), -LARGEST_TARGET, LARGEST_TARGET)
         return np.rint(units).astype(np.int64)
 
 
@@ -129,9 +129,9 @@ def trace(upper, features):
     return sum(upper[place] for place in diagonal)
 
 
-def residuals(q, targets, theta, unit, tau):
-    """Return clip(y − ⌊q·t / 2^(15 + e)⌉, ±τ), with θ = unit · t · 2^−e."""
-    integers, exponent = _native.round_theta(theta, unit)
+def residuals(q, targets, theta, step, tau):
+    """Return clip(y − ⌊q·t / 2^(15 + e)⌉, ±τ), with θ = step · t · 2^−e."""
+    integers, exponent = _native.round_theta(theta, step)
     shift = 15 - LOW_BITS + exponent
     half = 1 << (shift - 1) if shift > 0 else 0
     dot = q @ np.array(integers, dtype=np.int64).reshape(-1)
@@ -139,20 +139,78 @@ def residuals(q, targets, theta, unit, tau):
     return np.clip(targets - prediction, -tau, tau)
 
 
-def gradient(q, targets, theta, unit, tau):
+def gradient(q, targets, theta, step, tau):
     """Return q'g, g the clipped residuals."""
     total = [0] * q.shape[1]
     for rows, y in blocks(q, targets):
-        part = rows.T @ residuals(rows, y, theta, unit, tau)
+        part = rows.T @ residuals(rows, y, theta, step, tau)
         total = [a + b for a, b in zip(total, part.tolist(), strict=True)]
     return total
 
 
-def energy(q, targets, theta, unit, tau):
+def energy(q, targets, theta, step, tau):
     """Return the sum of g², g the clipped residuals."""
-    parts = (residuals(rows, y, theta, unit, tau) for rows, y in blocks(q, targets))
+    parts = (residuals(rows, y, theta, step, tau) for rows, y in blocks(q, targets))
     # At most 2^40 each, and a block has 2^20.
     return sum(int((g * g).sum()) for g in parts)
+
+
+def limits(q, tau, reach):
+    """Return the largest t ≤ τ of every row with t²·Σq² ≤ C²."""
+    squares = (q * q).sum(axis=1).tolist()
+    found = [min(tau, math.isqrt(reach**2 // square)) if square else tau for square in squares]
+    return np.array(found, dtype=np.int64)
+
+
+def joint_gradient(q, targets, theta, step, tau, reach):
+    """Return q'g, where the residual of each row is clipped to its limit."""
+    return (q.T @ residuals(q, targets, theta, step, limits(q, tau, reach))).tolist()
+
+
+def residual_counts(q, targets, theta, step, edges):
+    """Count the residuals of rows that are not all zero."""
+    found = residuals(q, targets, theta, step, 2**40)
+    counts = [0] * (2 * len(edges) + 1)
+    for row, y, residual in zip(q, targets.tolist(), found.tolist(), strict=True):
+        if y or row.any():
+            above = sum(abs(residual) > edge for edge in edges)
+            counts[len(edges) + (above if residual > 0 else -above)] += 1
+    return counts
+
+
+def matrix_integers(matrix):
+    """Return the integers m and the exponents e of every column, with M = m · 2^−e."""
+    integers, exponents = [], []
+    for column in np.clip(np.asarray(matrix, dtype=np.float64), -1e140, 1e140).T.tolist():
+        norm = math.sqrt(sum(entry * entry for entry in column))
+        exponent = 40
+        while norm * 2.0**exponent > 2**24:
+            exponent -= 1
+        # Python rounds halves to even numbers.
+        integers.append([round(entry * 2.0**exponent) for entry in column])
+        exponents.append(exponent)
+    return np.array(integers, dtype=np.int64).T, exponents
+
+
+def rounded_matrix(matrix):
+    """Return the matrix that is used."""
+    integers, exponents = matrix_integers(matrix)
+    return integers * 2.0 ** -np.array(exponents)
+
+
+def mapped(q, targets, matrix):
+    """Return the rows and targets to which a matrix maps these."""
+    integers, exponents = matrix_integers(matrix)
+    scales = 2.0 ** (LOW_BITS - 15.0 - np.array(exponents))
+    z = ((q @ integers) >> LOW_BITS) * scales
+    squares = np.zeros(len(q))
+    for column in z.T:
+        squares = squares + column * column
+    with np.errstate(divide="ignore"):
+        weight = np.minimum(1.0 / np.sqrt(squares), 1.0)
+    rows = truncate(z * (weight * ONE)[:, None]).astype(np.int64)
+    assert ((rows * rows).sum(axis=1) <= BOUND).all()
+    return rows, np.trunc(targets * weight).astype(np.int64)
 
 
 def power_counts(values, least, most):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-HEADER = len(b"dpfit\x01") + 1 + len(b"rows") + 8
+HEADER = len(b"dpfit\x02") + 1 + len(b"rows") + 8
 CHECKSUM = 16
 LANES = 16
 # Where the target of each row of a tile lies.

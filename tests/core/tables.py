@@ -174,7 +174,7 @@ def maps(draw, width):
     return Map(
         columns=tuple(columns),
         target=(draw(st.sampled_from([0.0, 0.3, -1e6])), draw(st.just(1.0) | numbers(1e-3, 1e6))),
-        unit=draw(st.sampled_from([2.0**-18, 2.0**-10, 1.0, 1e-6, 3.7])),
+        step=draw(st.sampled_from([2.0**-18, 2.0**-10, 1.0, 1e-6, 3.7])),
         norm=draw(st.sampled_from(["clip", "weight"])),
         intercept=draw(st.none() | st.floats(1e-6, 1.0, exclude_max=True)),
     )

@@ -19,14 +19,17 @@ def made():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(50, 4)), rng.normal(size=50)
     rows, gram, counts = _native.Rows(MAP.native), _native.Gram(MAP.native), _native.Histogram(BINS)
+    number = _native.Count(4)
     rows.extend(x, y, gram)
     counts.extend(x, y)
+    number.extend(x, y)
     return {
         "rows": rows,
         "gram": gram,
         "histogram": counts,
-        "gradient": rows.gradient(THETA, TAU),
-        "energy": rows.energy(THETA, TAU),
+        "count": number,
+        "gradient": _native.Gradient.of(rows, THETA, TAU),
+        "energy": _native.Energy.of(rows, THETA, TAU),
     }
 
 
@@ -35,6 +38,7 @@ BLOBS = {kind: thing.to_bytes() for kind, thing in THINGS.items()}
 READERS = {
     "rows": lambda blob: _native.Rows.from_bytes(MAP.native, blob),
     "gram": _native.Gram.from_bytes,
+    "count": _native.Count.from_bytes,
     "histogram": lambda blob: _native.Histogram.from_bytes(BINS, blob),
     "gradient": _native.Gradient.from_bytes,
     "energy": _native.Energy.from_bytes,
@@ -47,7 +51,7 @@ def test_there_and_back(kind):
     back = READERS[kind](BLOBS[kind])
     assert back.to_bytes() == BLOBS[kind]
     if kind == "rows":
-        found = back.gradient(THETA, TAU).insecure_exact()
+        found = _native.Gradient.of(back, THETA, TAU).insecure_exact()
         assert found == THINGS["gradient"].insecure_exact()
     else:
         assert back.insecure_exact() == THINGS[kind].insecure_exact()
@@ -60,7 +64,9 @@ def test_what_came_back_goes_on(kind):
         back, original = READERS[kind](BLOBS[kind]), made()["rows"]
         for rows in (back, original):
             rows.extend(x, y)
-        found, expected = (r.gradient(THETA, TAU).insecure_exact() for r in (back, original))
+        found, expected = (
+            _native.Gradient.of(r, THETA, TAU).insecure_exact() for r in (back, original)
+        )
         assert found == expected
     else:
         back = READERS[kind](BLOBS[kind])
@@ -114,7 +120,7 @@ def test_one_kind_is_not_another(kind):
     [
         Map.plain(4, intercept=0.2),
         Map.plain(4, intercept=0.1, norm="weight"),
-        Map.plain(4, intercept=0.1, unit=2.0**-15),
+        Map.plain(4, intercept=0.1, step=2.0**-15),
         Map.plain(4, intercept=0.1, target=(0.0, 2.0)),
         Map.plain(5),
         Map.plain(3, intercept=0.1),

@@ -22,7 +22,7 @@ def filled(row_map, x, y, **way):
 
 
 def core_energy(row_map, x, y, theta, tau, **way):
-    return filled(row_map, x, y, **way).energy(theta, tau, **way).insecure_exact()
+    return _native.Energy.of(filled(row_map, x, y, **way), theta, tau, **way).insecure_exact()
 
 
 @quick
@@ -31,7 +31,7 @@ def test_any_table(table, tau, way, data):
     q, targets = table.integers
     theta = data.draw(thetas(q))
     found = core_energy(table.map, table.x, table.y, theta, tau, **way)
-    assert found == oracle.energy(q, targets, theta, table.map.unit, tau)
+    assert found == oracle.energy(q, targets, theta, table.map.step, tau)
     assert 0 <= found <= len(q) * tau**2
 
 
@@ -40,8 +40,8 @@ def test_any_table(table, tau, way, data):
 def test_any_width(width, portable):
     rng = np.random.default_rng(width)
     x, y, theta = rng.normal(size=(700, width)), rng.normal(size=700), rng.normal(size=width)
-    row_map = Map.plain(width, unit=2.0**-18)
-    expected = oracle.energy(*row_map.rows(x, y), theta, row_map.unit, 2**18)
+    row_map = Map.plain(width, step=2.0**-18)
+    expected = oracle.energy(*row_map.rows(x, y), theta, row_map.step, 2**18)
     assert core_energy(row_map, x, y, theta, 2**18, portable=portable) == expected
 
 
@@ -50,12 +50,12 @@ def test_residuals_are_those_of_the_gradient(tau):
     # With an entry of 2^14 in every row, X'g is that times g: one row at a time gives its g.
     rng = np.random.default_rng(tau)
     x, y, theta = np.full((200, 1), 0.5), rng.normal(size=200) * 3, np.array([0.3])
-    row_map = Map.plain(1, unit=2.0**-18)
+    row_map = Map.plain(1, step=2.0**-18)
     total = 0
     for i in range(200):
-        (product,) = (
-            filled(row_map, x[i : i + 1], y[i : i + 1]).gradient(theta, tau).insecure_exact()
-        )
+        (product,) = _native.Gradient.of(
+            filled(row_map, x[i : i + 1], y[i : i + 1]), theta, tau
+        ).insecure_exact()
         assert product % 2**14 == 0
         total += (product // 2**14) ** 2
     assert core_energy(row_map, x, y, theta, tau) == total
@@ -68,7 +68,11 @@ def test_the_largest_sum(y):
     x, y = np.broadcast_to(0.0, (count, 1)), np.broadcast_to(y, count)
     rows = filled(Map.plain(1), x, y)
     for way in ({"n_jobs": 1}, {"n_jobs": 2}, {"n_jobs": 1, "portable": True}):
-        assert rows.energy(np.zeros(1), 2**20, **way).insecure_exact() == count * 2**40 > 2**63
+        assert (
+            _native.Energy.of(rows, np.zeros(1), 2**20, **way).insecure_exact()
+            == count * 2**40
+            > 2**63
+        )
 
 
 def test_the_sum_is_that_of_least_squares():
@@ -76,8 +80,8 @@ def test_the_sum_is_that_of_least_squares():
     rng = np.random.default_rng(5)
     x, theta = rng.normal(size=(2_000, 4)) / 10, np.array([1.0, -2.0, 0.5, 0.0])
     y = x @ theta + rng.normal(size=2_000) / 10
-    row_map = Map.plain(4, unit=2.0**-18)
-    found = core_energy(row_map, x, y, np.ones(4), 2**20) * row_map.unit**2
+    row_map = Map.plain(4, step=2.0**-18)
+    found = core_energy(row_map, x, y, np.ones(4), 2**20) * row_map.step**2
     assert found == pytest.approx(((y - x @ np.ones(4)) ** 2).sum(), rel=1e-3)
 
 
@@ -91,7 +95,7 @@ def test_rows_that_are_left_out_add_nothing(norm):
     expected = core_energy(row_map, x[kept], y[kept], theta, 2**18)
     x[~kept, 1] = np.nan
     rows = filled(row_map, x, y, missing="drop")
-    assert rows.energy(theta, 2**18).insecure_exact() == expected > 0
+    assert _native.Energy.of(rows, theta, 2**18).insecure_exact() == expected > 0
 
 
 def test_no_rows():
@@ -104,7 +108,7 @@ def made():
 
 
 def test_a_release_is_the_sum_and_the_noise():
-    energy = made().energy(np.ones(3), 2**16)
+    energy = _native.Energy.of(made(), np.ones(3), 2**16)
     exact = energy.insecure_exact()
     entropy, other = (_native.Entropy.insecure_seed(5) for _ in range(2))
     for sigma in (2.0**-10, 1, 7.5, np.float64(1e6), 2.0**60, 2.0**100):
@@ -116,7 +120,7 @@ def test_a_release_is_the_sum_and_the_noise():
 
 
 def test_a_refused_release_draws_nothing():
-    energy, entropy = made().energy(np.ones(3), 2**16), _native.Entropy.insecure_seed(6)
+    energy, entropy = _native.Energy.of(made(), np.ones(3), 2**16), _native.Entropy.insecure_seed(6)
     for sigma in (0.0, -1.0, np.nan, np.inf, 2.0**-11, 2.0**101, np.ones(2), np.ones(0)):
         with pytest.raises(ParameterError, match="sigma"):
             energy.release(sigma, entropy)
@@ -129,37 +133,37 @@ def test_a_refused_release_draws_nothing():
 
 def test_what_does_not_belong_together_is_not_merged():
     rows = made()
-    energy = rows.energy(np.ones(3), 5)
+    energy = _native.Energy.of(rows, np.ones(3), 5)
     others = [
-        rows.energy(np.ones(3), 6),
-        rows.energy(np.zeros(3), 5),
-        _native.Rows(Map.plain(3, unit=0.5).native).energy(np.ones(3), 5),
+        _native.Energy.of(rows, np.ones(3), 6),
+        _native.Energy.of(rows, np.zeros(3), 5),
+        _native.Energy.of(_native.Rows(Map.plain(3, step=0.5).native), np.ones(3), 5),
     ]
     before = energy.insecure_exact()
     for other in others:
         with pytest.raises(ValueError, match="differ"):
             energy.merge(other)
     with pytest.raises(TypeError):
-        energy.merge(rows.gradient(np.ones(3), 5))
+        energy.merge(_native.Gradient.of(rows, np.ones(3), 5))
     assert energy.insecure_exact() == before
 
 
 @pytest.mark.parametrize("tau", [0, -1, 2**20 + 1, 2**40, -(2**70)])
 def test_bad_tau(tau):
     with pytest.raises(ParameterError, match="tau"):
-        made().energy(np.ones(3), tau)
+        _native.Energy.of(made(), np.ones(3), tau)
 
 
 def test_bad_theta():
     rows = made()
     for theta in (np.ones(2), np.ones(4), np.array([0.0, np.nan, 0.0])):
         with pytest.raises(ParameterError, match=r"theta|coefficients"):
-            rows.energy(theta, 5)
+            _native.Energy.of(rows, theta, 5)
     for theta in (np.ones((3, 1)), [1.0] * 3, np.ones(3, dtype=int)):
         with pytest.raises(TypeError):
-            rows.energy(theta, 5)
+            _native.Energy.of(rows, theta, 5)
 
 
 def test_nothing_of_the_sum_is_shown():
-    energy = made().energy(np.ones(3), 2**16)
+    energy = _native.Energy.of(made(), np.ones(3), 2**16)
     assert str(energy.insecure_exact())[:4] not in f"{energy!r}".split(" at ")[0]

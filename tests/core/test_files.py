@@ -24,7 +24,7 @@ def table():
 
 
 def gradient(rows):
-    return rows.gradient(np.full(WIDTH, 0.01), TAU).insecure_exact()
+    return _native.Gradient.of(rows, np.full(WIDTH, 0.01), TAU).insecure_exact()
 
 
 def test_files_hold_the_same_rows(table, tmp_path):

@@ -74,7 +74,7 @@ def everything():
     counts = _native.Histogram([_native.Bins.powers(-9, 9)] * 9)
     rows.extend(x, y, gram, n_jobs=2)
     counts.extend(x, y, n_jobs=2)
-    gradient = rows.gradient(np.ones(8), 2**16, n_jobs=2)
+    gradient = _native.Gradient.of(rows, np.ones(8), 2**16, n_jobs=2)
     assert len(noise(_native.Entropy())) == 20_000
     return [statistic.insecure_exact() for statistic in (gram, gradient, counts)]
 
@@ -124,7 +124,7 @@ def test_a_store_goes_with_the_child():
     rows.extend(x, y)
 
     def gradient():
-        return rows.gradient(np.ones(8), 2**16, n_jobs=2).insecure_exact()
+        return _native.Gradient.of(rows, np.ones(8), 2**16, n_jobs=2).insecure_exact()
 
     before = gradient()
 

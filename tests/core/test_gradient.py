@@ -19,7 +19,7 @@ quick = settings(max_examples=100, deadline=None)
 def core_gradient(row_map, x, y, theta, tau, **way):
     rows = _native.Rows(row_map.native)
     rows.extend(x, y, **way)
-    return rows.gradient(theta, tau, **way).insecure_exact()
+    return _native.Gradient.of(rows, theta, tau, **way).insecure_exact()
 
 
 @quick
@@ -28,7 +28,7 @@ def test_any_table(table, tau, way, data):
     q, targets = table.integers
     theta = data.draw(thetas(q))
     found = core_gradient(table.map, table.x, table.y, theta, tau, **way)
-    assert found == oracle.gradient(q, targets, theta, table.map.unit, tau)
+    assert found == oracle.gradient(q, targets, theta, table.map.step, tau)
 
 
 @pytest.mark.parametrize("portable", [False, True])
@@ -36,8 +36,8 @@ def test_any_table(table, tau, way, data):
 def test_any_width(width, portable):
     rng = np.random.default_rng(width)
     x, y, theta = rng.normal(size=(700, width)), rng.normal(size=700), rng.normal(size=width)
-    row_map = Map.plain(width, unit=2.0**-18)
-    expected = oracle.gradient(*row_map.rows(x, y), theta, row_map.unit, 2**18)
+    row_map = Map.plain(width, step=2.0**-18)
+    expected = oracle.gradient(*row_map.rows(x, y), theta, row_map.step, 2**18)
     assert core_gradient(row_map, x, y, theta, 2**18, portable=portable) == expected
 
 
@@ -45,15 +45,15 @@ def test_any_width(width, portable):
 def test_the_widest_row(portable):
     width = 8192
     x, y = np.broadcast_to(np.ones(width), (40, width)), np.linspace(-5e3, 5e3, 40)
-    row_map = Map.plain(width, unit=2.0**-18)
+    row_map = Map.plain(width, step=2.0**-18)
     q, targets = row_map.rows(x, y)
     # The low ten bits of this one are −512 in every place, as far from zero as they can be: the sum
     # of their products comes as close to leaving 32 bits as it can.
-    worst = (180 * 1024 + 512) * row_map.unit
-    assert _native.round_theta(np.full(width, worst), row_map.unit) == ([184832] * width, 0)
+    worst = (180 * 1024 + 512) * row_map.step
+    assert _native.round_theta(np.full(width, worst), row_map.step) == ([184832] * width, 0)
     for scale in (worst, -worst, 1.0, 1e3, 1e300):
         theta = np.full(width, scale)
-        expected = oracle.gradient(q, targets, theta, row_map.unit, 2**20)
+        expected = oracle.gradient(q, targets, theta, row_map.step, 2**20)
         assert core_gradient(row_map, x, y, theta, 2**20, portable=portable) == expected
 
 
@@ -76,13 +76,13 @@ def test_the_largest_sums(sign, portable):
     st.just(1.0) | numbers(1e-9, 1e9),
     st.sampled_from([2.0**-18, 1.0, 1e-6]),
 )
-def test_theta_is_rounded_to_its_own_grid(theta, scale, unit):
+def test_theta_is_rounded_to_its_own_grid(theta, scale, step):
     theta = np.array(theta) * scale
-    integers, exponent = _native.round_theta(theta, unit)
+    integers, exponent = _native.round_theta(theta, step)
     norm = math.sqrt(sum(t * t for t in integers))
     assert norm <= 2**24 + math.sqrt(len(theta))
     assert -5 <= exponent <= 16
-    exact = theta / unit
+    exact = theta / step
     length = np.linalg.norm(exact)
     # Longer than 2^29 units: shortened, in the same direction.
     exact = exact * min(1.0, 2.0**29 / length) if length else exact
@@ -98,8 +98,8 @@ def test_theta_may_have_any_stride():
     rows = _native.Rows(Map.plain(3).native)
     rows.extend(x, y)
     for theta in (wide[::3], wide[::-3]):
-        found = rows.gradient(theta, 1000).insecure_exact()
-        assert found == rows.gradient(theta.copy(), 1000).insecure_exact()
+        found = _native.Gradient.of(rows, theta, 1000).insecure_exact()
+        assert found == _native.Gradient.of(rows, theta.copy(), 1000).insecure_exact()
 
 
 def test_the_sum_is_the_gradient():
@@ -107,8 +107,8 @@ def test_the_sum_is_the_gradient():
     rng = np.random.default_rng(5)
     x, theta = rng.normal(size=(2_000, 4)) / 10, np.array([1.0, -2.0, 0.5, 0.0])
     y = x @ theta + rng.normal(size=2_000) / 10
-    row_map = Map.plain(4, unit=2.0**-18)
-    found = np.array(core_gradient(row_map, x, y, np.ones(4), 2**20)) * 2.0**-15 * row_map.unit
+    row_map = Map.plain(4, step=2.0**-18)
+    found = np.array(core_gradient(row_map, x, y, np.ones(4), 2**20)) * 2.0**-15 * row_map.step
     np.testing.assert_allclose(found, x.T @ (y - x @ np.ones(4)), atol=2_000 * 3e-5)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpfit import _native
-from dpfit.exceptions import DpfitError, NotFiniteError, ParameterError
+from dpfit.exceptions import Code, DpfitError, NotFiniteError, ParameterError
 
 from .oracle import Map
 
@@ -28,6 +28,7 @@ class Everything:
         self.rows, self.gram = _native.Rows(self.native), _native.Gram(self.native)
         self.alone = _native.Gram(self.native)
         self.counts = _native.Histogram([_native.Bins.powers(-9, 9)] * 4)
+        self.number = _native.Count(3)
         for extend in self.ways:
             extend(*good())
         self.before = self.state()
@@ -39,12 +40,13 @@ class Everything:
             lambda x, y, **options: self.rows.extend(x, y, self.gram, **options),
             lambda x, y, **options: self.alone.extend(self.native, x, y, **options),
             lambda x, y, **options: self.counts.extend(x, y, **options),
+            lambda x, y, **options: self.number.extend(x, y, **options),
         ]
 
     def state(self):
-        gradient = self.rows.gradient(THETA, 2**20)
-        sums = [s.insecure_exact() for s in (self.gram, self.alone, self.counts, gradient)]
-        return sums, self.rows.to_bytes()
+        gradient = _native.Gradient.of(self.rows, THETA, 2**20)
+        statistics = (self.gram, self.alone, self.counts, self.number, gradient)
+        return [s.insecure_exact() for s in statistics], self.rows.to_bytes()
 
     def refuses(self, kind, x, y, match=None, **options):
         for extend in self.ways:
@@ -66,8 +68,8 @@ def everything():
 def test_types_that_are_not_read(everything, dtype):
     x, y = good()
     other = np.zeros(x.shape, dtype=dtype)
-    list(everything.refuses(TypeError, other, y, match="X must hold"))
-    list(everything.refuses(TypeError, x, other[:, 0], match="y must hold"))
+    list(everything.refuses(TypeError, other, y, match="X must contain"))
+    list(everything.refuses(TypeError, x, other[:, 0], match="y must contain"))
 
 
 def test_arrays_are_wanted(everything):
@@ -79,12 +81,12 @@ def test_arrays_are_wanted(everything):
 def test_shapes_that_do_not_fit(everything):
     x, y = good()
     cases = [
-        (x[0], y, "X must be an array of 2 dimensions"),
-        (x[None], y, "X must be an array of 2 dimensions"),
-        (np.ones(()), y, "X must be an array of 2 dimensions"),
-        (x, x, "y must be an array of 1 dimension"),
-        (x, y[:-1], "y must be as long as X has rows"),
-        (x[:0], y, "y must be as long as X has rows"),
+        (x[0], y, "X must be a 2D array"),
+        (x[None], y, "X must be a 2D array"),
+        (np.ones(()), y, "X must be a 2D array"),
+        (x, x, "y must be a 1D array"),
+        (x, y[:-1], "y must be as long as X"),
+        (x[:0], y, "y must be as long as X"),
         (x[:, :2], y, "columns"),
         (np.hstack([x, x]), y, "columns"),
         (x[:, :0], y, "columns"),
@@ -107,8 +109,16 @@ def test_what_is_not_finite_is_an_error_that_says_nothing_of_the_rows(
     messages = {str(error) for error in everything.refuses(NotFiniteError, x, y)}
     assert len(messages) == 1
     message = messages.pop()
-    assert "NaN or infinite" in message
+    assert "NaN or infinity" in message
     assert not any(digit in message for digit in "0123456789")
+
+
+def test_errors_carry_data(everything):
+    x, y = good()
+    for error in everything.refuses(NotFiniteError, np.full_like(x, np.nan), y):
+        assert (error.code, error.hint) == (Code.NOT_FINITE, "drop or replace such rows")
+    for error in everything.refuses(ParameterError, x, y, missing="ignore"):
+        assert error.subject == "missing"
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -168,7 +178,7 @@ def test_words_that_are_not_known(everything):
 def test_bad_n_jobs(everything, n_jobs):
     list(everything.refuses(ParameterError, *good(), match="n_jobs", n_jobs=n_jobs))
     with pytest.raises(ParameterError, match="n_jobs"):
-        everything.rows.gradient(THETA, 5, n_jobs=n_jobs)
+        _native.Gradient.of(everything.rows, THETA, 5, n_jobs=n_jobs)
     with pytest.raises(ParameterError, match="n_jobs"):
         _native.rounded_gaussian(1.0, 3, _native.Entropy(), n_jobs=n_jobs)
 
@@ -176,13 +186,13 @@ def test_bad_n_jobs(everything, n_jobs):
 @pytest.mark.parametrize("tau", [0, -1, 2**20 + 1, 2**31, -(2**40)])
 def test_bad_tau(everything, tau):
     with pytest.raises(ParameterError, match="tau"):
-        everything.rows.gradient(THETA, tau)
+        _native.Gradient.of(everything.rows, THETA, tau)
 
 
 def test_bad_theta(everything):
     for bad in (math.nan, math.inf, -math.inf):
         for call in (
-            lambda theta: everything.rows.gradient(theta, 5),
+            lambda theta: _native.Gradient.of(everything.rows, theta, 5),
             lambda theta: _native.round_theta(theta, 1.0),
         ):
             theta = THETA.copy()
@@ -191,16 +201,16 @@ def test_bad_theta(everything):
                 call(theta)
     for theta in (THETA[:3], THETA[:0], np.ones(5)):
         with pytest.raises(ParameterError, match="coefficients: expected 4"):
-            everything.rows.gradient(theta, 5)
+            _native.Gradient.of(everything.rows, theta, 5)
     for theta in (THETA.astype(np.float32), THETA[None], THETA.tolist(), None):
         with pytest.raises(TypeError):
-            everything.rows.gradient(theta, 5)
+            _native.Gradient.of(everything.rows, theta, 5)
 
 
-@pytest.mark.parametrize("unit", [0.0, -1.0, math.nan, math.inf])
-def test_bad_unit_of_theta(unit):
-    with pytest.raises(ParameterError, match="unit"):
-        _native.round_theta(THETA, unit)
+@pytest.mark.parametrize("step", [0.0, -1.0, math.nan, math.inf])
+def test_bad_unit_of_theta(step):
+    with pytest.raises(ParameterError, match="step"):
+        _native.round_theta(THETA, step)
 
 
 COLUMN = {"centre": 0.0, "scale": 1.0, "low": -1.0, "high": 1.0, "gain": 1.0}
@@ -227,11 +237,11 @@ def column(**changes):
 )
 def test_bad_column(name, bad):
     with pytest.raises(ParameterError, match=f"^{name} must be"):
-        _native.RowMap([column(**{name: bad})], unit=1.0)
+        _native.RowMap([column(**{name: bad})], step=1.0)
     # A ramp among others.
     centre, scale, ramps = column(**{name: bad})
     with pytest.raises(ParameterError, match=f"^{name} must be"):
-        _native.RowMap([column(), (centre, scale, [(0.0, 1.0, 1.0), *ramps])], unit=1.0)
+        _native.RowMap([column(), (centre, scale, [(0.0, 1.0, 1.0), *ramps])], step=1.0)
 
 
 @pytest.mark.parametrize(
@@ -247,13 +257,13 @@ def test_bad_column(name, bad):
 )
 def test_a_column_of_another_shape(other):
     with pytest.raises((TypeError, ValueError)):
-        _native.RowMap([other], unit=1.0)
+        _native.RowMap([other], step=1.0)
 
 
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *[("unit", {"unit": value}) for value in (0.0, -1.0, math.nan, math.inf)],
+        *[("step", {"step": value}) for value in (0.0, -1.0, math.nan, math.inf)],
         *[("intercept", {"intercept": value}) for value in (0.0, 1.0, -0.1, math.nan)],
         *[("norm", {"norm": value}) for value in ("", "Clip", "l2")],
         ("centre", {"target": (math.nan, 1.0)}),
@@ -262,7 +272,7 @@ def test_a_column_of_another_shape(other):
 )
 def test_bad_map(name, options):
     with pytest.raises(ParameterError, match=name) as caught:
-        _native.RowMap([column()], **({"unit": 1.0} | options))
+        _native.RowMap([column()], **({"step": 1.0} | options))
     assert isinstance(caught.value, ValueError)
     assert isinstance(caught.value, DpfitError)
 

@@ -23,7 +23,7 @@ def many(n, width):
     return np.broadcast_to(row, (n, width)), np.broadcast_to(0.5, n)
 
 def row_map(width):
-    return _native.RowMap([(0.0, 1.0, [(-np.inf, np.inf, 1.0)])] * width, unit=1e-3)
+    return _native.RowMap([(0.0, 1.0, [(-np.inf, np.inf, 1.0)])] * width, step=1e-3)
 
 def gram():
     native = row_map(20)
@@ -39,19 +39,23 @@ def histogram():
     found = _native.Histogram([_native.Bins.powers(-9, 9)] * 21)
     return lambda: found.extend(*many(10**11, 20)), found.insecure_exact
 
+def count():
+    found = _native.Count(20)
+    return lambda: found.extend(*many(10**11, 20)), found.insecure_exact
+
 def rows():
     found = _native.Rows(row_map(2))
     found.extend(*many(100, 2))
     # Three gigabytes, of which the call gets to touch a few hundred megabytes.
     call = lambda: found.extend(*many(4 * 10**8, 2), n_jobs=1, portable=True)
-    return call, lambda: found.gradient(np.ones(2), 1000).insecure_exact()
+    return call, lambda: _native.Gradient.of(found, np.ones(2), 1000).insecure_exact()
 
 def gradient():
     found = _native.Rows(row_map(20))
     found.extend(*many(10**6, 20))
     def call():
         while True:
-            found.gradient(np.ones(20), 1000)
+            _native.Gradient.of(found, np.ones(20), 1000)
     return call, found.to_bytes
 
 call, state = globals()[sys.argv[1]]()
@@ -66,7 +70,9 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise")
-@pytest.mark.parametrize("call", ["gram", "gram_on_one_thread", "histogram", "rows", "gradient"])
+@pytest.mark.parametrize(
+    "call", ["gram", "gram_on_one_thread", "histogram", "count", "rows", "gradient"]
+)
 def test_a_long_call_is_interrupted(call):
     command = [sys.executable, "-c", SCRIPT, call]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

@@ -49,8 +49,8 @@ def expected(table):
             counts += oracle.power_counts(values, -30, 30)
         elif j % 3 == 1:
             counts += oracle.equal_counts(values, -1.0, 1.0, 64)
-    gradient = oracle.gradient(q, targets, theta, MAP.unit, TAU)
-    return oracle.gram(q), gradient, counts, oracle.energy(q, targets, theta, MAP.unit, TAU)
+    gradient = oracle.gradient(q, targets, theta, MAP.step, TAU)
+    return oracle.gram(q), gradient, counts, oracle.energy(q, targets, theta, MAP.step, TAU)
 
 
 def sums(x, y, theta, chunk, **way):
@@ -64,7 +64,12 @@ def sums(x, y, theta, chunk, **way):
         alone.extend(native, *part, **way)
         histogram.extend(*part, **way)
     assert alone.insecure_exact() == gram.insecure_exact()
-    found = gram, rows.gradient(theta, TAU, **way), histogram, rows.energy(theta, TAU, **way)
+    found = (
+        gram,
+        _native.Gradient.of(rows, theta, TAU, **way),
+        histogram,
+        _native.Energy.of(rows, theta, TAU, **way),
+    )
     return tuple(statistic.insecure_exact() for statistic in found)
 
 
@@ -98,7 +103,7 @@ def test_one_store_for_many_readers(table, expected):
     rows = _native.Rows(MAP.native)
     rows.extend(x, y)
     with ThreadPoolExecutor(4) as callers:
-        found = callers.map(lambda _: rows.gradient(theta, TAU, n_jobs=2), range(40))
+        found = callers.map(lambda _: _native.Gradient.of(rows, theta, TAU, n_jobs=2), range(40))
         assert all(gradient.insecure_exact() == expected[1] for gradient in found)
 
 
@@ -115,7 +120,14 @@ def test_any_tree_of_merges(table, tau, data):
         gram, rows, counts = _native.Gram(native), _native.Rows(native), _native.Histogram(bins)
         rows.extend(table.x[start:end], table.y[start:end], gram)
         counts.extend(table.x[start:end], table.y[start:end])
-        parts.append((gram, rows.gradient(theta, tau), counts, rows.energy(theta, tau)))
+        parts.append(
+            (
+                gram,
+                _native.Gradient.of(rows, theta, tau),
+                counts,
+                _native.Energy.of(rows, theta, tau),
+            )
+        )
     while len(parts) > 1:
         other = parts.pop(data.draw(st.integers(0, len(parts) - 1)))
         into = parts[data.draw(st.integers(0, len(parts) - 1))]
@@ -133,19 +145,19 @@ def test_any_tree_of_merges(table, tau, data):
             assert b.insecure_exact() == before
     gram, gradient, counts, energy = parts[0]
     assert gram.insecure_exact() == oracle.gram(q)
-    assert gradient.insecure_exact() == oracle.gradient(q, targets, theta, table.map.unit, tau)
-    assert energy.insecure_exact() == oracle.energy(q, targets, theta, table.map.unit, tau)
+    assert gradient.insecure_exact() == oracle.gradient(q, targets, theta, table.map.step, tau)
+    assert energy.insecure_exact() == oracle.energy(q, targets, theta, table.map.step, tau)
     columns = [*table.x.T, table.y]
     assert counts.insecure_exact() == [n for c in columns for n in oracle.power_counts(c, -5, 5)]
 
 
 def test_what_does_not_belong_together_is_not_merged():
     rows = _native.Rows(MAP.native)
-    gradient = rows.gradient(np.zeros(MAP.features), 5)
+    gradient = _native.Gradient.of(rows, np.zeros(MAP.features), 5)
     others = [
         (_native.Gram(MAP.native), _native.Gram(Map.plain(WIDTH).native)),
-        (gradient, rows.gradient(np.zeros(MAP.features), 6)),
-        (gradient, rows.gradient(np.ones(MAP.features), 5)),
+        (gradient, _native.Gradient.of(rows, np.zeros(MAP.features), 6)),
+        (gradient, _native.Gradient.of(rows, np.ones(MAP.features), 5)),
         (_native.Histogram(BINS), _native.Histogram(BINS[::-1])),
     ]
     for a, b in others:

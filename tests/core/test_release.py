@@ -18,7 +18,7 @@ def made():
     rows, gram, counts = _native.Rows(MAP.native), _native.Gram(MAP.native), _native.Histogram(BINS)
     rows.extend(x, y, gram)
     counts.extend(x, y)
-    return [gram, rows.gradient(np.zeros(4), 2**16), counts]
+    return [gram, _native.Gradient.of(rows, np.zeros(4), 2**16), counts]
 
 
 STATISTICS = made()

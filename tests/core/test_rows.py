@@ -77,7 +77,7 @@ def feature(z, low, high, gain):
 )
 def test_features_of_a_column(x, basis, gain):
     basis = [(low, high, gain * own) for low, high, own in basis]
-    row_map = Map(((0.5, 4.0, tuple(basis)),), unit=1.0)
+    row_map = Map(((0.5, 4.0, tuple(basis)),), step=1.0)
     q, _ = stored_rows(fill(row_map, np.array([[x]]), np.zeros(1)), len(basis))
     features = np.array([feature((x - 0.5) / 4.0, *ramp) for ramp in basis])
     features /= max(1.0, np.linalg.norm(features))
@@ -119,27 +119,27 @@ def test_a_column_without_ramps_is_left_out():
 def test_clip_leaves_the_target_and_weight_scales_it():
     x, y = np.array([[3.0, 4.0], [0.3, 0.4]]), np.array([10.0, 10.0])
     for norm, expected in (("clip", [10_000, 10_000]), ("weight", [2_000, 10_000])):
-        row_map = Map.plain(2, unit=1e-3, norm=norm)
+        row_map = Map.plain(2, step=1e-3, norm=norm)
         _, targets = stored_rows(fill(row_map, x, y), 2)
         assert targets[:2].tolist() == expected
 
 
 def test_the_intercept_has_its_share():
     x, y = np.array([[1e9], [1e-9]]), np.array([1.0, 1.0])
-    q, _ = stored_rows(fill(Map.plain(1, intercept=0.25, unit=1.0), x, y), 2)
+    q, _ = stored_rows(fill(Map.plain(1, intercept=0.25, step=1.0), x, y), 2)
     assert q[:2].tolist() == [[math.floor(math.sqrt(0.75) * ONE), ONE // 2], [0, ONE // 2]]
-    q, _ = stored_rows(fill(Map.plain(1, intercept=0.25, unit=1.0, norm="weight"), x, y), 2)
+    q, _ = stored_rows(fill(Map.plain(1, intercept=0.25, step=1.0, norm="weight"), x, y), 2)
     # Scaled together, the constant of a long row all but vanishes.
     assert q[:2].tolist() == [[ONE - 1, 0], [0, ONE // 2]]
 
 
 @quick
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([1.0, 1e-3, 2.0**-18]))
-def test_targets_are_rounded_to_the_nearest_and_cut(y, unit):
-    _, targets = stored_rows(fill(Map.plain(1, unit=unit), np.zeros((1, 1)), np.array([y])), 1)
+def test_targets_are_rounded_to_the_nearest_and_cut(y, step):
+    _, targets = stored_rows(fill(Map.plain(1, step=step), np.zeros((1, 1)), np.array([y])), 1)
     found = int(targets[0])
     assert abs(found) <= 2**30
-    exact = Fraction(y) / Fraction(unit)
+    exact = Fraction(y) / Fraction(step)
     if abs(exact) < 2**30:
         assert abs(found - exact) <= Fraction(1, 2) + abs(exact) * Fraction(1, 2**50)
     else:
@@ -147,6 +147,6 @@ def test_targets_are_rounded_to_the_nearest_and_cut(y, unit):
 
 
 def test_a_map_knows_its_shape():
-    native = Map(((0.0, 1.0, 3 * PLAIN),) * 3, intercept=0.5, unit=0.125).native
-    assert (native.columns, native.features, native.unit) == (3, 10, 0.125)
+    native = Map(((0.0, 1.0, 3 * PLAIN),) * 3, intercept=0.5, step=0.125).native
+    assert (native.columns, native.features, native.step) == (3, 10, 0.125)
     assert _native.Gram(native).features == 10

@@ -52,8 +52,8 @@ def test_bounds_hold(changing, row_map):
         assert np.abs(targets).max() <= 2**30
         # The store and the sums saw the same rows.
         assert gram.insecure_exact() == oracle.gram(q)
-        expected = oracle.gradient(q, targets, theta, row_map.unit, 1000)
-        assert rows.gradient(theta, 1000).insecure_exact() == expected
+        expected = oracle.gradient(q, targets, theta, row_map.step, 1000)
+        assert _native.Gradient.of(rows, theta, 1000).insecure_exact() == expected
 
 
 def test_every_row_is_counted_once_or_dropped(changing):

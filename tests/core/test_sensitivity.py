@@ -18,8 +18,8 @@ def exact(table, keep, theta, tau):
     counts = _native.Histogram([_native.Bins.powers(-9, 9)] * (table.x.shape[1] + 1))
     rows.extend(table.x[keep], table.y[keep], gram)
     counts.extend(table.x[keep], table.y[keep])
-    sums = [s.insecure_exact() for s in (gram, rows.gradient(theta, tau), counts)]
-    return [*sums, [rows.energy(theta, tau).insecure_exact()]]
+    sums = [s.insecure_exact() for s in (gram, _native.Gradient.of(rows, theta, tau), counts)]
+    return [*sums, [_native.Energy.of(rows, theta, tau).insecure_exact()]]
 
 
 def square(upper, weights):

@@ -1,12 +1,20 @@
 """Folders of small tables named like the paper's, and how far a run over them is."""
 
 import contextlib
+import os
+import pathlib
 import sqlite3
 import time
 
 import numpy as np
 import pandas as pd
 
+BENCHES = pathlib.Path(__file__).parents[2] / "benches"
+# For processes that import the experiments.
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join(filter(None, [str(BENCHES), os.environ.get("PYTHONPATH")])),
+}
 SOIL, SUPREME = 361094, 361093
 
 

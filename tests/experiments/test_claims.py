@@ -4,17 +4,17 @@ import math
 
 import pytest
 
-from dpfit.experiments.claims import check_claims
-from dpfit.experiments.errors import Comparison, Errors, gmean
-from dpfit.experiments.judge import Judge
-from dpfit.experiments.methods import METHODS
-from dpfit.experiments.plan import Plan, units
-from dpfit.experiments.regimes import REGIMES
-from dpfit.experiments.registry import twins
-from dpfit.experiments.store import Result
-from dpfit.experiments.summary import headline, means, shared, untouched
+from paper.claims import check_claims
+from paper.design import Design, work_items
+from paper.errors import Comparison, Errors, gmean
+from paper.judge import Judge
+from paper.methods import METHODS
+from paper.regimes import REGIMES
+from paper.registry import twins
+from paper.store import Result
+from paper.summary import headline, means, shared, untouched
 
-PLAN = Plan(epsilons=(0.1, 1.0), trials=2, seeds=3)
+DESIGN = Design(epsilons=(0.1, 1.0), trials=2, seeds=3)
 TASKS = (361072, 361073, 361074, 361076, 361077)
 ROWS = dict(zip(TASKS, (100, 500, 2000, 3000, 4000), strict=True))
 
@@ -27,11 +27,11 @@ def results(error, note=lambda task, method, setting, epsilon: ""):
             reference = method.role == "reference"
             settings = ["fixed", *(["tuned"] if method.space else []), *method.studies]
             for setting in settings:
-                for epsilon in (math.inf,) if reference else PLAN.epsilons:
+                for epsilon in (math.inf,) if reference else DESIGN.epsilons:
                     key = (task, method.name, setting, epsilon)
-                    trials = PLAN.trials_in(setting, method)
+                    trials = DESIGN.trials_in(setting, method)
                     parameters = {"n_models": 1000} if method.name == "tukey_em" else {}
-                    for seed in range(PLAN.seeds_of(method)):
+                    for seed in range(DESIGN.seeds_of(method)):
                         # The median is what was asked for.
                         value = error(*key) * (0.5, 1.0, 9.0)[(seed + 1) % 3]
                         found.append(
@@ -42,7 +42,7 @@ def results(error, note=lambda task, method, setting, epsilon: ""):
 
 
 def verdicts(found):
-    claims = check_claims(Errors(found, PLAN, TASKS), found, PLAN, ROWS)
+    claims = check_claims(Errors(found, DESIGN, TASKS), found, DESIGN, ROWS)
     return {claim.text: claim.holds for claim in claims}
 
 
@@ -60,10 +60,10 @@ def flat(values, default=1.0):
 
 def test_the_median_over_all_seeds_counts_and_half_a_result_does_not():
     found = results(flat({"linear": 0.25}))
-    errors = Errors(found, PLAN, TASKS)
+    errors = Errors(found, DESIGN, TASKS)
     assert errors.of(TASKS[0], ("linear", "fixed"), 1.0) == 0.25
     half = [row for row in found if not (row.method == "linear" and row.seed == 2)]
-    assert Errors(half, PLAN, TASKS).of(TASKS[0], ("linear", "fixed"), 1.0) is None
+    assert Errors(half, DESIGN, TASKS).of(TASKS[0], ("linear", "fixed"), 1.0) is None
 
 
 def test_results_of_other_plans_do_not_count():
@@ -73,9 +73,9 @@ def test_results_of_other_plans_do_not_count():
                row.trials + 7, row.seed + 3, 80, {}, 99.0, 99.0, "all zeros", 0.1)
         for row in found
     ]  # fmt: skip
-    errors = Errors([*found, *other], PLAN, TASKS)
+    errors = Errors([*found, *other], DESIGN, TASKS)
     assert set(errors.median.values()) == {1.0}
-    assert Judge(errors, [*found, *other], PLAN).share_of_zeros("fixed") == [0.0, 0.0]
+    assert Judge(errors, [*found, *other], DESIGN).share_of_zeros("fixed") == [0.0, 0.0]
 
 
 def test_ties_are_neither_won_nor_lost():
@@ -133,7 +133,7 @@ def test_models_of_tukey_that_give_up_are_counted_by_level():
 
     found = results(flat({}), note)
     assert outcome(found, "all-zero") is True
-    claims = check_claims(Errors(found, PLAN, TASKS), found, PLAN, ROWS)
+    claims = check_claims(Errors(found, DESIGN, TASKS), found, DESIGN, ROWS)
     (zeros,) = [claim.measured for claim in claims if "all-zero" in claim.text]
     assert zeros.startswith("fixed: ε = 0.1: 100%; ε = 1: 0%")
     assert outcome(results(flat({})), "all-zero") is False
@@ -165,7 +165,7 @@ def test_means_are_of_the_same_tables():
         for row in results(flat({"linear": 0.5}))
         if not (row.task == TASKS[0] and row.method == "dp_ebm" and row.setting == "tuned")
     ]
-    errors = Errors(found, PLAN, TASKS)
+    errors = Errors(found, DESIGN, TASKS)
     assert shared(errors, REGIMES[0], 1.0) == list(TASKS[1:])
     assert means(errors, REGIMES[0])["linear"] == pytest.approx([0.5, 0.5])
     assert headline(errors)["linear / every peer"] == [(4, 4), (4, 4)]
@@ -183,5 +183,5 @@ def test_every_setting_that_is_reported_is_run():
     class Table:
         number, n, d, group = 361072, 100, 5, "headline"
 
-    done = {(unit.method, unit.setting) for unit in units([Table], PLAN)}
+    done = {(item.method, item.setting) for item in work_items([Table], DESIGN)}
     assert {(row.method, row.setting) for row in results(flat({}))} == done

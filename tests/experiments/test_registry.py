@@ -1,6 +1,6 @@
 """The registry is the paper's table."""
 
-from dpfit.experiments.registry import difference, registry
+from paper.registry import difference, registry
 
 
 def test_there_are_the_papers_33_tasks_in_order():

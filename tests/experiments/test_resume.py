@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from tests.experiments.folders import folder_of_tables, pieces, wait_until
+from tests.experiments.folders import ENVIRONMENT, folder_of_tables, pieces, wait_until
 
-from dpfit.experiments import reproduce
+from paper import Options, reproduce
 
 OPTIONS = {
     "epsilons": [0.5, 5.0],
@@ -23,10 +23,10 @@ PIECES = 2 * 2 * (9 + 9) + 2 * 2 * 2 * (4 + 3 + 1) + 2
 DETERMINISTIC = ("results.csv", "results.json", "trials.csv.gz", "tables.csv", "summary.json")
 CODE = """
 import pathlib, sys
-from dpfit.experiments import reproduce
+from paper import Options, reproduce
 if __name__ == "__main__":
     data, out = map(pathlib.Path, sys.argv[1:])
-    reproduce(data=data, out=out, jobs=2, **{options!r})
+    reproduce(Options(data=data, out=out, jobs=2, **{options!r}))
 """
 
 
@@ -42,13 +42,15 @@ def group_is_gone(number):
 def test_killing_and_starting_again_gives_the_same_files(tmp_path):
     data = folder_of_tables(tmp_path / "data", rows=400)
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    reproduce(data=data, out=whole, jobs=1, say=str, **OPTIONS)
+    reproduce(Options(data=data, out=whole, jobs=1, **OPTIONS), say=str)
     script = tmp_path / "run.py"
     script.write_text(CODE.format(options=OPTIONS))
     command = [sys.executable, "-W", "error", str(script), str(data), str(broken)]
     store = broken / "results.sqlite"
     moment = random.SystemRandom().randint(1, PIECES * 3 // 4)
-    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, start_new_session=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT
+    )
     wait_until(lambda: pieces(store) >= moment or process.poll() is not None)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
@@ -56,7 +58,7 @@ def test_killing_and_starting_again_gives_the_same_files(tmp_path):
     wait_until(lambda: group_is_gone(process.pid))
     assert moment <= pieces(store) <= PIECES
     assert not (broken / "results.csv").exists()
-    reproduce(data=data, out=broken, jobs=1, say=str, **OPTIONS)
+    reproduce(Options(data=data, out=broken, jobs=1, **OPTIONS), say=str)
     assert pieces(store) == PIECES
     for name in DETERMINISTIC:
         assert (broken / name).read_bytes() == (whole / name).read_bytes(), name

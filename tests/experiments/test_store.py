@@ -6,9 +6,9 @@ import math
 import pytest
 from tests.experiments.folders import folder_of_tables
 
-from dpfit.experiments.catalogue import open_catalogue
-from dpfit.experiments.plan import Plan
-from dpfit.experiments.store import Result, Store, StoreMismatchError, TrialRow
+from paper.catalogue import open_catalogue
+from paper.design import Design
+from paper.store import Result, Store, StoreMismatchError, TrialRow
 
 
 def result(**changes):
@@ -41,10 +41,10 @@ def test_trials_after_a_gap_do_not_count(tmp_path):
 
 def test_other_settings_and_other_tables_are_refused(tmp_path):
     store = Store(tmp_path / "a.sqlite")
-    store.agree(Plan().must_agree())
-    store.agree(Plan(trials=40, epsilons=(3.0,)).must_agree())
+    store.agree(Design().must_agree())
+    store.agree(Design(trials=40, epsilons=(3.0,)).must_agree())
     with pytest.raises(StoreMismatchError, match="delta"):
-        store.agree(Plan(delta=1e-5).must_agree())
+        store.agree(Design(delta=1e-5).must_agree())
     entry = open_catalogue(folder_of_tables(tmp_path / "data")).entries[0]
     store.add_table(entry)
     store.add_table(entry)

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from tests.experiments.folders import SOIL, SUPREME, folder_of_tables, soil
 
-from dpfit.experiments import catalogue, openml_source
-from dpfit.experiments.catalogue import load, open_catalogue
-from dpfit.experiments.registry import registry
-from dpfit.experiments.tables import encode
+from paper import catalogue, openml_source
+from paper.catalogue import load, open_catalogue
+from paper.registry import registry
+from paper.tables import encode
 
 
 def test_levels_become_columns_of_zeros_and_ones():
@@ -105,7 +105,7 @@ def test_tables_are_fetched_once_and_kept(tmp_path, monkeypatch):
     first = open_catalogue(None, **options)
     assert [entry.number for entry in first.entries] == [361072, SOIL]
     assert asked == [361072, SUPREME, SOIL]
-    assert any("could not be fetched" in line for line in said)
+    assert any("cannot download" in line for line in said)
     monkeypatch.setattr(openml_source, "_fetch", lambda number: soil(70))
     second = open_catalogue(None, **options)
     assert [entry.n for entry in second.entries] == [60, 70, 60]

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from dpfit.experiments.methods import METHODS, OURS, PEERS, Choice
-from dpfit.experiments.plan import Plan
-from dpfit.experiments.seeds import seed_of
-from dpfit.experiments.tuning import Trial, finalists, propose
+from paper.design import Design
+from paper.methods import METHODS, OURS, PEERS, Choice
+from paper.seeds import seed_of
+from paper.tuning import Trial, finalists, propose
 
 
 @pytest.mark.parametrize("name", PEERS)
@@ -69,12 +69,12 @@ def test_the_papers_ranges_and_fixed_hyperparameters():
 
 
 def test_the_range_of_rounds_of_dp_ebm_may_be_shortened_and_no_other():
-    plan = Plan(ebm_rounds=500)
-    assert plan.space_of(METHODS["dp_ebm"])["max_rounds"].high == 500
+    design = Design(ebm_rounds=500)
+    assert design.space_of(METHODS["dp_ebm"])["max_rounds"].high == 500
     for name in PEERS:
-        assert Plan().space_of(METHODS[name]) == dict(METHODS[name].space)
+        assert Design().space_of(METHODS[name]) == dict(METHODS[name].space)
         if name != "dp_ebm":
-            assert plan.space_of(METHODS[name]) == dict(METHODS[name].space)
+            assert design.space_of(METHODS[name]) == dict(METHODS[name].space)
 
 
 def test_ours_have_nothing_to_tune():

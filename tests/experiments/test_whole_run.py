@@ -8,8 +8,10 @@ import pytest
 from tests.experiments.folders import folder_of_tables
 
 from dpfit.exceptions import ParameterError
-from dpfit.experiments import openml_source, reproduce, work
-from dpfit.experiments.methods import METHODS
+from paper import Options, openml_source, reproduce, work
+from paper.methods import METHODS
+
+TINY = {"quick": True, "epsilons": [0.5, 5.0], "trials": 1, "jobs": 1}
 
 
 @pytest.fixture(scope="module")
@@ -17,16 +19,7 @@ def tiny(tmp_path_factory):
     """All methods, all regimes, two tables, two privacy levels."""
     base = tmp_path_factory.mktemp("tiny")
     data, out, said = folder_of_tables(base / "data", rows=500), base / "out", []
-    page = reproduce(
-        data=data,
-        out=out,
-        quick=True,
-        epsilons=[0.5, 5.0],
-        trials=1,
-        jobs=1,
-        figures="results",
-        say=said.append,
-    )
+    page = reproduce(Options(data=data, out=out, figures="results", **TINY), say=said.append)
     return page, out, said
 
 
@@ -75,7 +68,7 @@ def test_the_report_needs_no_other_file_and_no_network(tiny):
 def test_the_report_says_how_it_was_made_and_nothing_about_the_machine(tiny, tmp_path):
     page, out, _ = tiny
     text = page.read_text("utf-8")
-    assert "dpfit reproduce --data FOLDER --quick" in text
+    assert "benches/reproduce.py --data FOLDER --quick" in text
     assert str(out.parent) not in text
     for needed in ("scikit-learn", "interpret-core", "cores", "Optuna", "n 500, paper 8641"):
         assert needed in text
@@ -96,6 +89,13 @@ def test_every_claim_is_in_the_report_with_its_outcome(tiny):
     assert text.count('class="holds"') + text.count('class="fails"') == len(claims) - 1
 
 
+def test_the_markdown_has_short_lines_and_every_table(tiny):
+    text = (tiny[1] / "results.md").read_text("utf-8")
+    assert max(map(len, text.splitlines())) <= 120
+    assert text.count("<details>") == 4  # fixed and tuned, two epsilons
+    assert "| 361094 visualizing_soil |" in text
+
+
 def test_figures_are_files_too(tiny):
     _, out, _ = tiny
     names = {path.stem for path in (out / "figures").glob("*.svg")}
@@ -112,17 +112,9 @@ def test_a_report_of_half_a_run_says_so(tiny, tmp_path):
     page, out, _ = tiny
     assert "not finished" not in page.read_text("utf-8")
     # The same store, asked for a level that was not run.
+    options = {**TINY, "epsilons": [0.5, 5.0, 50.0], "report_only": True, "figures": "none"}
     half = reproduce(
-        data=out.parent / "data",
-        out=out,
-        report=tmp_path / "half",
-        quick=True,
-        epsilons=[0.5, 5.0, 50.0],
-        trials=1,
-        jobs=1,
-        run_missing=False,
-        figures="none",
-        say=str,
+        Options(data=out.parent / "data", out=out, report=tmp_path / "half", **options), say=str
     )
     text = half.read_text("utf-8")
     assert "This run is not finished." in text
@@ -138,8 +130,7 @@ def test_nothing_is_done_twice(tiny, monkeypatch):
 
     monkeypatch.setattr(work, "_error", refuse)
     before = (out / "results.csv").read_bytes()
-    options = {"quick": True, "epsilons": [0.5, 5.0], "trials": 1, "jobs": 1, "figures": "none"}
-    reproduce(data=out.parent / "data", out=out, say=str, **options)
+    reproduce(Options(data=out.parent / "data", out=out, figures="none", **TINY), say=str)
     assert (out / "results.csv").read_bytes() == before
 
 
@@ -152,24 +143,34 @@ def test_a_new_user_without_data_and_network_gets_a_demonstration(tmp_path, monk
 
     monkeypatch.setattr(openml_source, "_fetch", fetch)
     said = []
-    page = reproduce(
+    options = Options(
         out=tmp_path / "out",
         trials=0,
-        most_rows=1500,
+        rows=1500,
         methods=["boosted_adassp", "linear", "additive"],
         jobs=1,
         figures="none",
-        say=said.append,
     )
+    page = reproduce(options, say=said.append)
     assert "DEMONSTRATION" in said[0]
     text = page.read_text("utf-8")
     assert "Demonstration on generated tables" in text
     assert "generated-wages" in text
 
 
-def test_wrong_options_are_refused(tmp_path):
-    data = folder_of_tables(tmp_path / "data", rows=200)
-    with pytest.raises(ParameterError, match="not among"):
-        reproduce(data=data, out=tmp_path / "out", methods=["magic"])
-    with pytest.raises(ParameterError, match="jobs"):
-        reproduce(data=data, out=tmp_path / "out", jobs=0)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"methods": ["magic"]}, "`methods` must be among .*, got 'magic'"),
+        ({"jobs": 0}, "`jobs` must be >= 1, got 0"),
+        ({"trials": -1}, "`trials` must be >= 0, got -1"),
+        ({"seeds": 0}, "`seeds` must be >= 1, got 0"),
+        ({"ebm_rounds": 0}, "`ebm_rounds` must be >= 1, got 0"),
+        ({"epsilons": [1.0, 0.0]}, "`epsilons` must be > 0, got 0.0"),
+        ({"delta": 1.0}, "`delta` must be between 0 and 1, got 1.0"),
+    ],
+)
+def test_wrong_options_are_refused(tmp_path, options, said):
+    with pytest.raises(ParameterError, match=said):
+        reproduce(Options(data=tmp_path, out=tmp_path / "out", **options))
+    assert not (tmp_path / "out").exists()

@@ -1,5 +1,6 @@
 """Tables and fits that the tests of estimators without tuning share."""
 
+import dataclasses
 import pickle
 import warnings
 
@@ -28,9 +29,14 @@ def seeded(cls, X, y, *, seed=0, unit=None, **options):
         return cls(random_state=seed, **options).fit(X, y, unit=unit)
 
 
-def state(model):
-    """Return everything that a fit has set, as bytes."""
-    return pickle.dumps({k: v for k, v in sorted(vars(model).items()) if k.endswith("_")})
+def state(model, record=None, **fields):
+    """Return everything that a fit has set, as bytes; with other fields, also of its record."""
+    privacy = dataclasses.replace(model.privacy_, **record or {})
+    value = dataclasses.replace(model.model_, privacy=privacy, **fields)
+    found = {k: v for k, v in sorted(vars(model).items()) if k.endswith("_")}
+    found |= {"model_": value, "privacy_": privacy}
+    # Twice, so that it does not matter which strings were the same object.
+    return pickle.dumps(pickle.loads(pickle.dumps(found)))
 
 
 def r_squared(y, predictions):

@@ -15,8 +15,8 @@ from dpfit import (
     PrivateLinearRegression,
     Schema,
 )
-from dpfit.cutting import cutting_bias
-from dpfit.marginal import Marginal
+from dpfit.engine.bias import cutting_bias
+from dpfit.engine.ranges.marginal import Marginal
 
 from .tables import seeded
 
@@ -81,7 +81,7 @@ def test_a_rare_flag_has_no_interval_or_one_that_holds():
         assert high - low < 0.5
         if np.isinf(model.coef_bias_[0]):
             notes = " ".join(model.summary().notes)
-            assert "Without an interval: x0." in notes
+            assert "No interval: x0." in notes
             assert set(model.summary().rows[0][2:8]) == {"-"}
 
 
@@ -102,7 +102,7 @@ def test_levels_without_rows_have_no_effect_that_seems_sure():
         # Those that occur are still told from each other.
         low, high = model.coef_interval()[:10].T
         assert high[0] < low[9]
-        assert "add up to zero" in " ".join(model.summary().notes)
+        assert "sum to zero" in " ".join(model.summary().notes)
     assert with_effect > 5
     assert sure == 0
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpfit.boosting import Boosting
+from dpfit.engine.rounds import Boosting
+from dpfit.release import Released
 
 RUNS = 2000
 ROUNDS, WARM_UP, AVERAGED = 14, 4, 9
@@ -29,7 +30,7 @@ GRAM = np.array(
 )
 TRUTH = np.array([5.0, -8.0, 6.0, 4.0, 3.0])
 # So little noise in X'X that it is known.
-KNOWN = 1e-12
+KNOWN = Released(GRAM, (1e-12,))
 
 
 def normal(rng):
@@ -45,16 +46,16 @@ def simulate(noises, sigmas, *, held_back=None, directions=None, restricted=None
     def gradient(theta):
         sigma = next(rounds)
         noise = 0.0 if noises is None else sigma * next(noises)
-        return GRAM @ (truth - theta) + noise, sigma
+        return Released(GRAM @ (truth - theta) + noise, (sigma,))
 
-    engine = Boosting(GRAM, KNOWN, np.eye(5) if directions is None else directions, held_back)
+    engine = Boosting(KNOWN, np.eye(5) if directions is None else directions, held_back)
     for _ in range(WARM_UP):
         engine.round(gradient)
     if restricted is not None:
         engine.restrict(restricted)
     for _ in range(ROUNDS - WARM_UP - AVERAGED):
         engine.round(gradient)
-    return engine.average(gradient, iter(range(AVERAGED)), AVERAGED, variance=0.0)
+    return engine.average(gradient, AVERAGED, variance=0.0)
 
 
 def whitened(rng, **options):
@@ -173,9 +174,9 @@ def test_slopes_that_are_signal_are_left_alone():
 
 def test_a_wild_gradient_stays_finite():
     def gradient(theta):
-        return np.full(5, 1e308), 1.0
+        return Released(np.full(5, 1e308), (1.0,))
 
-    engine = Boosting(GRAM, KNOWN, np.eye(5))
+    engine = Boosting(KNOWN, np.eye(5))
     with np.errstate(all="ignore"):
-        mean = engine.average(gradient, iter(range(AVERAGED)), AVERAGED, variance=0.0)
+        mean = engine.average(gradient, AVERAGED, variance=0.0)
     assert np.isfinite(mean.theta).all()

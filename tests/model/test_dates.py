@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from dpfit import Date, Numeric, ParameterError, PrivateLinearRegression, Schema, scan_csv
-from dpfit.model_file import from_json, to_json
+from dpfit.models.file import from_json, to_json
 
 from .tables import seeded
 
@@ -27,9 +27,9 @@ def model():
 
 
 def test_a_type_of_dates_is_remembered(model):
-    assert model._kinds == [Date()]
+    assert model.model_.kinds == (Date(),)
     again = from_json(to_json(model))
-    assert again._kinds == [Date()]
+    assert again.model_.kinds == (Date(),)
     rows = visits()[["day"]]
     pd.testing.assert_series_equal(again.predict(rows), model.predict(rows))
 
@@ -63,23 +63,23 @@ NO_DATES = {
 @pytest.mark.parametrize("values", NO_DATES.values(), ids=NO_DATES)
 def test_what_is_no_date_is_not_taken_for_one(model, values, tmp_path):
     rows = pd.DataFrame({"day": values})
-    with pytest.raises(ParameterError, match="column 'day' must hold dates"):
+    with pytest.raises(ParameterError, match="column 'day' must contain dates"):
         model.predict(rows)
     rows.to_csv(tmp_path / "rows.csv", index=False)
-    with pytest.raises(ParameterError, match="column 'day' must hold dates"):
+    with pytest.raises(ParameterError, match="column 'day' must contain dates"):
         model.predict(scan_csv(tmp_path / "rows.csv"))
 
 
 def test_an_array_of_numbers_is_not_taken_for_dates(model):
     with (
         pytest.warns(UserWarning, match="feature names"),
-        pytest.raises(ParameterError, match="must hold dates"),
+        pytest.raises(ParameterError, match="must contain dates"),
     ):
         model.predict(np.array([[19_000.0]]))
 
 
 def test_a_schema_of_dates_refuses_numbers():
-    with pytest.raises(ParameterError, match="column 'cost' must hold dates"):
+    with pytest.raises(ParameterError, match="column 'cost' must contain dates"):
         seeded(PrivateLinearRegression, visits(), visits().cost, schema=Schema({"cost": Date()}))
 
 
@@ -105,8 +105,8 @@ def test_bounds_count_in_either_way():
     for bounds in (Date("2021-01-01", "2023-09-28"), Numeric(18_628, 19_628)):
         schema = Schema({"day": bounds})
         model = seeded(PrivateLinearRegression, visits(), "cost", schema=schema)
-        assert model._kinds == [Date("2021-01-01", "2023-09-28")]
-        with pytest.raises(ParameterError, match="must hold dates"):
+        assert model.model_.kinds == (Date("2021-01-01", "2023-09-28"),)
+        with pytest.raises(ParameterError, match="must contain dates"):
             model.predict(pd.DataFrame({"day": [19_000]}))
 
 
@@ -114,7 +114,7 @@ def test_bounds_count_in_either_way():
     ("low", "high", "words"),
     [
         ("2021-13-01", "2022-01-01", "must be dates"),
-        ("2021-01-01", None, "both bounds"),
+        ("2021-01-01", None, "both low and high"),
         ("2021-01-01", "2020-01-01", "low < high"),
         ([], "2020-01-01", "must be dates"),
     ],

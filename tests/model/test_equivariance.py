@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import dpfit.scaling
+import dpfit.engine.ranges.find
 from dpfit import Numeric, PrivateAdditiveRegression, PrivateLinearRegression, Schema
 
 from .tables import every, r_squared, seeded, state, uniform
@@ -55,9 +55,9 @@ def first_ranges(cls, X, y, **options):
         found.append(original(*arguments))
         return dataclasses.replace(found[-1])
 
-    original = dpfit.scaling._decide
+    original = dpfit.engine.ranges.find._decide
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dpfit.scaling, "_decide", decide)
+        patch.setattr(dpfit.engine.ranges.find, "_decide", decide)
         model = seeded(cls, X, y, **options)
     return model, np.array([[part.low, part.high] for part in found])
 

@@ -1,5 +1,6 @@
 """Exports predict what the model predicts: scikit-learn's parts, SQLite, DuckDB."""
 
+import dataclasses
 import pickle
 import sqlite3
 import subprocess
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 from dpfit import Categorical, InsecureSeedWarning, ParameterError, Schema
+from dpfit.models.effects import Line
 
 from .tables import every, seeded
 from .test_model_files import fitted, frame
@@ -93,7 +95,7 @@ def test_scikit_learn_without_names_and_without_dpfit(cls, tmp_path):
 @pytest.mark.parametrize("named", [True, False], ids=["named", "array"])
 def test_scikit_learn_of_levels_in_any_order(cls, named):
     model, rows = numbered(cls, epsilon=8.0)
-    assert np.ptp(model._effects(2)) > 1.0
+    assert np.ptp(model.model_.effects[2].effects) > 1.0
     if not named:
         schema = Schema({2: Categorical([2, 0, 1])})
         X = np.tile(rows.to_numpy(), (50, 1))
@@ -219,8 +221,8 @@ def test_sql_of_many_columns(database):
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 1100)))
     rows.columns = [f"c{place}" for place in range(1100)]
     model = seeded(PrivateLinearRegression, rows, rows.c0, epsilon=1e-3)
-    model.coef_ = np.linspace(0.1, 1.0, 1100)
-    model.feature_range_ = np.tile([-1.0, 2.0], (1100, 1))
+    lines = tuple(Line(-1.0, 2.0, slope) for slope in np.linspace(0.1, 1.0, 1100))
+    model.model_ = dataclasses.replace(model.model_, effects=lines)
     np.testing.assert_allclose(
         database(model.to_sql("rows"), rows), model.predict(rows), rtol=1e-11, atol=1e-9
     )
@@ -313,7 +315,7 @@ def test_dates_in_columns_without_names_have_no_pipeline():
     rows[:, 1] = "a"
     schema = Schema({0: Date(), 1: Categorical(["a", "b"])})
     model = seeded(PrivateLinearRegression, rows, np.arange(500.0), schema=schema)
-    with pytest.raises(ParameterError, match="names of columns"):
+    with pytest.raises(ParameterError, match="named columns"):
         exported(model)
 
 

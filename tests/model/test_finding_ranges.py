@@ -8,10 +8,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpfit import _native
-from dpfit.marginal import Marginal, on_simplex
-from dpfit.scaling import _LEAST, _MOST, _decide, _run
+from dpfit.engine.constants import RangeConstants
+from dpfit.engine.ranges.find import _decide, _run
+from dpfit.engine.ranges.marginal import Marginal, on_simplex
 
 quick = settings(max_examples=150, deadline=None)
+CONSTANTS = RangeConstants()
+LEAST, MOST = CONSTANTS.least_power, CONSTANTS.most_power
 values = st.lists(st.floats(-100, 100) | st.integers(-9, 9).map(float), min_size=1, max_size=30)
 weights = st.lists(st.floats(0, 1e6) | st.just(0.0), min_size=1, max_size=30)
 
@@ -39,13 +42,13 @@ def test_runs_by_hand():
 
 
 def exact_counts(column):
-    counts = _native.Histogram([_native.Bins.powers(_LEAST, _MOST), None])
+    counts = _native.Histogram([_native.Bins.powers(LEAST, MOST), None])
     counts.extend(np.asarray(column, dtype=np.float64)[:, None], np.zeros(len(column)))
     return np.array(counts.insecure_exact(), dtype=np.float64)
 
 
 def decided(column, sigma=1.0):
-    found = _decide(exact_counts(column), sigma)
+    found = _decide(exact_counts(column), sigma, CONSTANTS)
     return found.low, found.high
 
 
@@ -99,14 +102,15 @@ def test_decisions_move_with_the_column(power, sign):
 def test_noise_beside_a_range_does_not_widen_it():
     """The same noise, with the column in other units: the decision is the same, in these units.
 
-    So says `dpfit.scaling`; the range is plain to see, with 100 deviations in its last power.
+    So says `dpfit.engine.ranges.find`; the range is plain to see: 100 deviations in its last
+    power.
     """
     rng = np.random.default_rng(2)
     counts, shifted = (exact_counts(rng.uniform(-1, 3, size=3000) * u) for u in (1.0, 32.0))
     same = 0
     for _ in range(500):
         noise = 7.0 * rng.normal(size=len(counts))
-        one, two = (_decide(part + noise, 7.0) for part in (counts, shifted))
+        one, two = (_decide(part + noise, 7.0, CONSTANTS) for part in (counts, shifted))
         same += (one.low * 32.0, one.high * 32.0) == (two.low, two.high)
     assert same >= 495
 
@@ -122,20 +126,20 @@ def test_noise_beside_a_range_does_not_widen_it():
 def test_any_counts_have_a_range(seed, sigma, height, first, length):
     """Noise alone, or with as much of a column in each of a few powers, or of very many."""
     rng = np.random.default_rng(seed)
-    counts = sigma * rng.normal(size=2 * (_MOST - _LEAST + 1) + 1)
+    counts = sigma * rng.normal(size=2 * (MOST - LEAST + 1) + 1)
     counts[first : first + length] += height * sigma
-    found = _decide(counts, sigma)
+    found = _decide(counts, sigma, CONSTANTS)
     assert math.isfinite(found.low)
     assert found.low < found.high < math.inf
-    assert max(-found.low, found.high) <= 2.0 ** (_MOST + 1)
+    assert max(-found.low, found.high) <= 2.0 ** (MOST + 1)
 
 
 @pytest.mark.parametrize("height", [2.5, 3.0, 4.0, 4.75, 5.0, 6.0])
 def test_a_column_of_all_sizes_has_a_range(height):
     """Spread evenly over 40 powers of two, in none of which there is much."""
-    counts = np.zeros(2 * (_MOST - _LEAST + 1) + 1)
+    counts = np.zeros(2 * (MOST - LEAST + 1) + 1)
     counts[-60:-20] = height
-    found = _decide(counts, 1.0)
+    found = _decide(counts, 1.0, CONSTANTS)
     assert found.low == 0.0
     assert found.high > 1.0
 

@@ -79,9 +79,9 @@ def test_coefficients_are_the_models(linear):
         np.testing.assert_array_equal(ends[:, :, 0], expected)
         np.testing.assert_array_equal(ends[:, :, 1], np.arange(5)[:, None] * [1, 1])
     assert noise.get_linewidths()[0] > 3 * both.get_linewidths()[0]
-    assert "from the middle of the feature's range to its end" in ax.get_xlabel()
+    assert "from the middle to the end of the feature's range" in ax.get_xlabel()
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend == ["80 % interval: privacy noise only", "with sampling"]
+    assert legend == ["80 % confidence interval without sampling error", "with sampling error"]
     low, high = ax.get_ylim()
     assert low > high  # the largest on top
 

@@ -202,5 +202,5 @@ def test_a_scan_leaves_columns_out(cls, tmp_path):
     scan = dpfit.scan_csv(tmp_path / "rows.csv", target="y", without=["nome"])
     with pytest.raises(dpfit.ParameterError, match="no column 'nome' to leave out"):
         cls().fit(scan)
-    with pytest.raises(dpfit.ParameterError, match="list of names"):
+    with pytest.raises(dpfit.ParameterError, match="list of column names"):
         dpfit.scan_csv(tmp_path / "rows.csv", without="name")

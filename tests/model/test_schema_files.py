@@ -60,7 +60,9 @@ def test_a_file_is_read(tmp_path):
 def test_all_columns_without_levels_are_named():
     columns = [{"name": name, "kind": "categorical", "levels": []} for name in ("who", "note")]
     text = json.dumps({"dpfit_schema": 1, "columns": columns})
-    with pytest.raises(ParameterError, match=r"'who', 'note': write them.* or delete"):
+    with pytest.raises(
+        ParameterError, match=r"no levels yet for 'who', 'note'; list them.* or delete"
+    ):
         Schema.from_json(text)
 
 
@@ -86,9 +88,9 @@ BAD = {
     "nothing": ("", "not JSON: line 1, column 1"),
     "no JSON": ("{'a': 1}", "not JSON: line 1, column 2"),
     "half": (Schema({"a": Binary()}).to_json()[:-3], "not JSON"),
-    "a number": ("7", "a schema is a JSON object"),
-    "a list": ("[]", "a schema is a JSON object"),
-    "another object": ('{"columns": []}', "a schema is a JSON object"),
+    "a number": ("7", "a schema must be a JSON object"),
+    "a list": ("[]", "a schema must be a JSON object"),
+    "another object": ('{"columns": []}', "a schema must be a JSON object"),
     "another version": ('{"dpfit_schema": 2}', "another version"),
     "a field more": ('{"dpfit_schema": 1, "rows": 7}', 'no "rows"'),
     "columns that are an object": ('{"dpfit_schema": 1, "columns": {}}', "list of objects"),
@@ -106,19 +108,19 @@ BAD = {
     ),
     "a position that is 1.5": (columns({"position": 1.5, "kind": "binary"}), '"name" or a "pos'),
     "twice": (columns(*[{"name": "a", "kind": "binary"}] * 2), "column 'a' twice"),
-    "no kind": (columns({"name": "a"}), "column 'a' needs a \"kind\""),
-    "another kind": (columns({"name": "a", "kind": "ordinal"}), 'column \'a\' has "kind": "ordin'),
+    "no kind": (columns({"name": "a"}), "column 'a': \"kind\" must be"),
+    "another kind": (columns({"name": "a", "kind": "ordinal"}), 'column \'a\': unknown "kind" "or'),
     "a kind misspelt": (columns({"name": "a", "kind": "catgorical"}), 'did you mean "categorical"'),
     "a field misspelt": (
         columns({"name": "a", "kind": "categorical", "level": ["b"]}),
-        'column \'a\' is categorical, without "level"; did you mean "levels"',
+        'column \'a\': a categorical column has no field "level"; did you mean "levels"',
     ),
     "levels as text": (
         columns({"name": "a", "kind": "categorical", "levels": "b"}),
         "column 'a': \"levels\" must be a list",
     ),
-    "a kind with more": (columns({"name": "a", "kind": "binary", "low": 1}), "leave it out"),
-    "one bound": (columns({"name": "a", "kind": "numeric", "low": 1}), "both bounds or none"),
+    "a kind with more": (columns({"name": "a", "kind": "binary", "low": 1}), "remove it"),
+    "one bound": (columns({"name": "a", "kind": "numeric", "low": 1}), "needs both low and high"),
     "bounds in no order": (
         columns({"name": "a", "kind": "numeric", "low": 2, "high": 1}),
         "must have low < high",
@@ -142,11 +144,11 @@ BAD = {
     ),
     "levels of two types": (
         columns({"name": "a", "kind": "categorical", "levels": ["a", 1]}),
-        "all texts, or all whole",
+        "all strings or all integers",
     ),
     "levels with fractions": (
         columns({"name": "a", "kind": "categorical", "levels": [1.5]}),
-        "all texts, or all whole",
+        "all strings or all integers",
     ),
     "a level twice": (
         columns({"name": "a", "kind": "categorical", "levels": ["a", "a"]}),
@@ -156,16 +158,16 @@ BAD = {
         columns({"name": "a", "kind": "categorical", "levels": [0]}).replace(
             "0]", "1" * 5000 + "]"
         ),
-        "takes the text of a schema",
+        "needs the JSON of a schema",
     ),
     "a target that is binary": (
         '{"dpfit_schema": 1, "target": {"kind": "binary"}}',
         'must be of kind "numeric"',
     ),
-    "a target that is null": ('{"dpfit_schema": 1, "target": null}', 'the target needs a "kind"'),
-    "deeper than can be read": ("[" * 100_000, "takes the text of a schema"),
-    "bytes": (b"\xff\xfe\x00", "takes the text of a schema"),
-    "no text": (None, "takes the text of a schema"),
+    "a target that is null": ('{"dpfit_schema": 1, "target": null}', 'the target: "kind" must be'),
+    "deeper than can be read": ("[" * 100_000, "needs the JSON of a schema"),
+    "bytes": (b"\xff\xfe\x00", "needs the JSON of a schema"),
+    "no text": (None, "needs the JSON of a schema"),
 }
 
 
@@ -277,14 +279,14 @@ def test_text_needs_its_levels():
 def test_wrong_frames():
     frame = pd.DataFrame({"x": [1.0]})
     for arguments, message in (
-        ((np.zeros((2, 2)),), "columns have names"),
-        ((pd.DataFrame(np.zeros((2, 2))),), "columns have names"),
-        (("a.csv",), "not the name of a file"),
+        ((np.zeros((2, 2)),), "column names"),
+        ((pd.DataFrame(np.zeros((2, 2))),), "column names"),
+        (("a.csv",), "got a file name"),
         ((frame, {"z": Binary()}), "'z' is not in the table"),
     ):
         with pytest.raises(ParameterError, match=message):
             Schema.from_frame(*arguments)
-    with pytest.raises(ParameterError, match="no column 'z' to be the target"):
+    with pytest.raises(ParameterError, match="no column 'z' to use as the target"):
         Schema.from_frame(frame, target="z")
 
 

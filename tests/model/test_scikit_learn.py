@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import time
 
 import joblib
 import numpy as np
@@ -22,6 +23,7 @@ from dpfit import (
     PrivateLinearRegression,
     Schema,
 )
+from dpfit._progress import rows_read
 
 from .tables import every, seeded, state, uniform
 
@@ -192,9 +194,23 @@ def test_a_bar_goes_to_its_end_on_standard_error(cls, related, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_how_often_the_wheel_turns_does_not_show_how_many_rows_are_read(capsys):
+    """Standard error may be recorded, so a turn for each batch would tell their number."""
+    tell = rows_read(show=True, name="fit")
+    tell(1000)
+    once = capsys.readouterr().err
+    assert "reading" in once
+    tell = rows_read(show=True, name="fit")
+    began = time.monotonic()
+    for batch in range(1, 3000):
+        tell(1000 * batch)
+    seconds = time.monotonic() - began
+    assert capsys.readouterr().err.count("reading") <= 1 + seconds / 0.1
+
+
 @every
 def test_epsilon_and_mu_exclude_each_other(cls):
-    with pytest.raises(ParameterError, match="not both"):
+    with pytest.raises(ParameterError, match="must not both"):
         cls(epsilon=1.0, mu=1.0).fit(*uniform(60))
 
 

@@ -1,6 +1,7 @@
 """Summaries: aligned, escaped, and made of the model's attributes alone."""
 
 import copy
+import dataclasses
 import pickle
 import re
 import unicodedata
@@ -20,7 +21,7 @@ from dpfit import (
     PrivateLinearRegression,
     Schema,
 )
-from dpfit.summary import Summary, _number, shortened
+from dpfit.models.summary import Summary, _number, linear_summary, shortened
 
 LONG = "the_name_of_this_column_is_far_too_long_for_a_table_2"
 NAMES = ["age", "<b>&\"x'", LONG, "tab\there"]
@@ -116,15 +117,15 @@ def test_linear_numbers_are_the_models(linear):
     assert close(column(summary, "[0.05"), linear.coef_interval(0.9)[:, 0])
     assert close(column(summary, "0.95]"), linear.coef_interval(0.9)[:, 1])
     facts = dict(summary.facts)
-    deviation = facts.pop("Residual std dev, clipped")
+    deviation = facts.pop("Residual SD (approx.)")
     assert close([deviation], [np.sqrt(linear.residual_variance_)])
-    assert close(facts.pop("Most of the target").split(" to "), linear.target_range_)
+    assert close(facts.pop("Target range (approx.)").split(" to "), linear.target_range_)
     assert facts == {
         "Budget": "epsilon 2, delta 1e-06",
-        "Rows, as released": f"{linear.n_rows_:.0f}",
-        "Neighbours": "add_remove",
+        "Rows (noisy)": f"{linear.n_rows_:.0f}",
+        "Neighbors": "add_remove",
         "Rounds": str(linear.n_rounds_),
-        "Unit": "one row",
+        "Protects": "each row",
     }
     assert re.findall(r"\d[\d.]*", " ".join(summary.notes)) == ["0.05", "0.95", "90"]
 
@@ -142,8 +143,9 @@ def test_additive_numbers_are_the_models(additive):
     assert close(column(summary, "importance"), high - low)
     facts = dict(summary.facts)
     assert facts["Budget"] == "mu 0.5"
-    assert facts["Neighbours"] == "replace"
-    assert facts["Rows, as released"] == "8000"
+    assert facts["Neighbors"] == "replace"
+    # With "replace" the number of rows is public.
+    assert facts["Rows"] == "8000"
     assert close([facts["Intercept"]], [additive.intercept_])
     assert not re.search(r"\d", " ".join(summary.notes))
 
@@ -172,16 +174,18 @@ def test_mean_only_says_so(cls):
     assert model.residual_variance_ is None
     summary = model.summary()
     text = " ".join(str(summary).split())
-    assert "too few rows for " + ("curves" if cls._additive else "slopes") in text
-    assert dict(summary.facts)["Residual std dev, clipped"] == "-"
+    assert (
+        "Too few rows for " + ("curves" if cls is PrivateAdditiveRegression else "slopes") in text
+    )
+    assert dict(summary.facts)["Residual SD (approx.)"] == "-"
     assert model.status_ == "mean"
-    shown = 1 if cls._additive else 2
+    shown = 1 if cls is PrivateAdditiveRegression else 2
     assert all(set(row[shown:]) == {"-"} for row in summary.rows[: len(NAMES)])
     tables(summary)
     low, high = re.search(r"from (\S+) to (\S+?)\.(?: |$)", summary.notes[0]).groups()
     assert float(low) < float(high)
     assert np.allclose([float(low), float(high)], model.target_range_, rtol=5.001e-4, atol=0.0)
-    if not cls._additive:
+    if cls is PrivateLinearRegression:
         assert close([summary.rows[-1][1]], [model.intercept_])
 
 
@@ -191,13 +195,13 @@ def test_a_target_that_the_noise_hides_has_no_interval(cls):
     model = cls(epsilon=0.001, random_state=0).fit(*table(rows=5))
     assert model.target_range_ == (-np.inf, np.inf)
     summary = model.summary()
-    assert "the noise hides even where the target lies" in summary.notes[0]
+    assert "the noise hides even the range of the target" in summary.notes[0]
     assert len(summary.notes) == 1
     tables(summary)
-    if not cls._additive:
+    if cls is PrivateLinearRegression:
         assert set(summary.rows[-1][2:8]) == {"-"}
     assert model.status_ == "nothing"
-    assert dict(summary.facts)["Most of the target"] == "-"
+    assert dict(summary.facts)["Target range (approx.)"] == "-"
 
 
 @seeded
@@ -221,7 +225,7 @@ def test_units_are_named():
     X, y = table()
     model = PrivateLinearRegression(epsilon=1.0, max_rows=2)
     model.fit(X, y, unit=np.arange(len(y)) // 2)
-    assert dict(model.summary().facts)["Unit"] == "one unit, at most 2 rows"
+    assert dict(model.summary().facts)["Protects"] == "each unit (at most 2 rows each)"
 
 
 def test_all_of_many_features():
@@ -263,10 +267,10 @@ def test_numbers_have_four_or_five_digits(value, shown):
 
 
 def test_narrow_ranges_are_told_apart(linear):
-    model = copy.copy(linear)
-    model.feature_range_ = linear.feature_range_.copy()
-    model.feature_range_[0] = 5.0, 5.00001
-    assert column(model.summary(), "range")[0].split() == ["5.00000", "to", "5.00001"]
+    first, *others = linear.model_.effects
+    effects = (dataclasses.replace(first, low=5.0, high=5.00001), *others)
+    summary = linear_summary(dataclasses.replace(linear.model_, effects=effects))
+    assert column(summary, "range")[0].split() == ["5.00000", "to", "5.00001"]
 
 
 def test_wide_letters_take_two_columns():

@@ -1,6 +1,5 @@
 """All rows of one person: a few are kept at most, and which ones depends on that person alone."""
 
-import dataclasses
 import math
 import re
 
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfit import ParameterError
-from dpfit.units import Units
+from dpfit.sources.units import Units
 
 from .tables import every, seeded, state, uniform
 
@@ -198,10 +197,10 @@ def test_a_fit_is_one_of_the_rows_that_are_kept(cls, relation):
 def test_the_record_says_whose_rows_are_protected(cls):
     X, y, owners = owned()
     model = seeded(cls, X, y, unit=owners, max_rows=2)
-    assert model.privacy_.unit == "one unit, at most 2 rows"
-    assert "At most 2 rows" in model.privacy_.statement()
-    assert seeded(cls, X, y, unit=owners, max_rows=1).privacy_.unit == "one unit, at most 1 row"
-    assert seeded(cls, X, y).privacy_.unit == "one row"
+    assert (model.privacy_.max_rows, model.privacy_.unit_name) == (2, None)
+    assert "each unit (at most 2 rows of each are used)" in model.privacy_.statement()
+    assert seeded(cls, X, y, unit=owners, max_rows=1).privacy_.max_rows == 1
+    assert seeded(cls, X, y).privacy_.max_rows is None
     assert not hasattr(model, "_unit")
 
 
@@ -234,10 +233,10 @@ def test_a_column_of_a_frame_says_whose_rows_they_are(cls):
     with_owner = frame.assign(person=names)[["age", "person", "pay", "rent"]]
     model = seeded(cls, with_owner, y, unit="person", max_rows=2)
     assert model.feature_names_in_.tolist() == ["age", "pay", "rent"]
-    assert "Protected is one person with all rows" in model.privacy_.statement()
+    assert "This model protects each person" in model.privacy_.statement()
     # The values of an array have no name.
-    model.privacy_ = dataclasses.replace(model.privacy_, unit_column=None)
-    assert state(model) == state(seeded(cls, frame, y, unit=names, max_rows=2))
+    found = state(model, record={"unit_name": None}, not_features=())
+    assert found == state(seeded(cls, frame, y, unit=names, max_rows=2))
     assert list(with_owner) == ["age", "person", "pay", "rent"]
     np.testing.assert_array_equal(model.predict(frame), model.predict(frame))
 

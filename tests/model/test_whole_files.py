@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dpfit.whole_file import whole_file
+from dpfit._atomic_file import whole_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="permissions of Unix")
 

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from dpfit import Numeric, PrivateLinearRegression, Schema
-from dpfit.bounds import _closer
-from dpfit.plan import Plan
+from dpfit.engine.constants import BoundsConstants
+from dpfit.engine.features.linear import LinearFeatures
+from dpfit.engine.plan import Plan
+from dpfit.engine.ranges.tighten import _closer
+from dpfit.release import Released
 
 from .tables import every, r_squared, seeded
 
@@ -66,6 +69,11 @@ def test_a_frequent_value_among_others_is_not_all():
         np.testing.assert_array_equal(model.feature_range_, [[0.0, 100.0]])
 
 
+def closer(pair, counts, sigma, hides=True):
+    """Return bounds for a column of 1,000 rows."""
+    return _closer(pair, Released(counts, (sigma,)), 1000.0, lambda _: hides, BoundsConstants())
+
+
 @pytest.mark.parametrize("bins", [8, 32])
 def test_noise_alone_does_not_move_bounds(bins):
     """Of columns that fill their bounds evenly, with as much noise as is ever looked at.
@@ -75,25 +83,26 @@ def test_noise_alone_does_not_move_bounds(bins):
     rng = np.random.default_rng(2)
     for _ in range(20_000):
         counts = np.pad(np.full(bins, 1000.0 / bins), 1) + rng.normal(0.0, 100.0, bins + 2)
-        assert _closer((0.0, 1.0), counts, 1000.0, 100.0, lambda _: True) == ((0.0, 1.0), False)
+        assert closer((0.0, 1.0), counts, 100.0) == ((0.0, 1.0), False)
 
 
 def test_new_bounds_hold_the_column_and_are_inside_of_the_old_ones():
     counts = np.zeros(34)
     counts[[11, 12, 13]] = 300.0, 500.0, 200.0
-    pair, again = _closer((-16.0, 16.0), counts, 1000.0, 1.0, lambda _: True)
+    pair, again = closer((-16.0, 16.0), counts, 1.0)
     assert pair == (-9.0, 0.0)
     assert again
     # Values beyond the bounds count as the bounds.
     counts = np.zeros(34)
     counts[0] = 1000.0
-    assert _closer((0.0, 32.0), counts, 1000.0, 1.0, lambda _: True)[0] == (0.0, 2.0)
-    assert _closer((0.0, 32.0), counts, 1000.0, 1.0, lambda _: False) == ((0.0, 32.0), False)
+    assert closer((0.0, 32.0), counts, 1.0)[0] == (0.0, 2.0)
+    assert closer((0.0, 32.0), counts, 1.0, hides=False) == ((0.0, 32.0), False)
 
 
 def test_what_is_hidden_grows_with_the_noise():
     few, many = (Plan(0.2, rows, 3, 0) for rows in (3000.0, 300_000.0))
     variance = 0.02
-    assert few.hides(variance, additive=False)
-    assert not many.hides(variance, additive=False)
-    assert not few.hides(1.0 / 3.0, additive=False)
+    room = LinearFeatures().room
+    assert few.hides(variance, room(few))
+    assert not many.hides(variance, room(many))
+    assert not few.hides(1.0 / 3.0, room(few))

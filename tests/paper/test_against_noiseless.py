@@ -12,7 +12,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, Ridge
 
 from dpfit import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent
-from dpfit.solve import inverse
+from dpfit.engine.solve import inverse
 from dpfit.theory import huber_fixed_point
 
 from ..core import oracle
@@ -100,7 +100,7 @@ def test_adassp_literal_is_ridge_regression():
 
 @pytest.mark.parametrize("eigenvalue", [-3.0, 1.0, 4.0, 8.0, 100.0])
 def test_the_ridge_is_what_the_eigenvalue_leaves_of_the_noise(eigenvalue):
-    """DESIGN.md section 4: max(0, sqrt(2 d) sigma - max(0, noisy - 1.96 sigma))."""
+    """The ridge is max(0, sqrt(2 d) sigma - max(0, noisy - 1.96 sigma_eigenvalue))."""
     X, y = table(columns=2)
     Z = clipped(X, 1.0)
     sigma, sigma_eigenvalue = 5.0, 1.5
@@ -172,10 +172,10 @@ def test_boosting_on_the_integers_of_the_core_is_exact(fit_intercept, x_bound, r
     X, y = table(seed=3, scale=x_bound)
     tau, n_rounds = 0.2, 12
     bound = x_bound * (math.sqrt(2.0) if fit_intercept else 1.0)
-    unit = tau / 2**18
+    step = tau / 2**18
     row_map = oracle.Map(
         ((0.0, 1.0, ((-math.inf, math.inf, 1.0 / bound),)),) * X.shape[1],
-        unit=unit,
+        step=step,
         intercept=0.5 if fit_intercept else None,
     )
     q, targets = row_map.rows(X, y)
@@ -183,8 +183,8 @@ def test_boosting_on_the_integers_of_the_core_is_exact(fit_intercept, x_bound, r
     gamma = np.linalg.inv(Z.T @ Z)
     theta = np.zeros(q.shape[1])
     for t in range(1, n_rounds + 1):
-        exact = oracle.gradient(q, targets, theta * bound, unit, 2**18)
-        noiseless = np.array(exact, dtype=np.float64) * (bound * ROW * unit)
+        exact = oracle.gradient(q, targets, theta * bound, step, 2**18)
+        noiseless = np.array(exact, dtype=np.float64) * (bound * ROW * step)
         theta = theta + RATES[rate](t) * gamma @ noiseless
     model = BoostedAdaSSP(
         mu=MU,
@@ -195,7 +195,7 @@ def test_boosting_on_the_integers_of_the_core_is_exact(fit_intercept, x_bound, r
         fit_intercept=fit_intercept,
     ).fit(X, y)
     # Noise has a standard deviation of a twentieth of a step in X'g: now and then it rounds to one.
-    step = np.linalg.norm(gamma, 2) * bound * ROW * unit
+    step = np.linalg.norm(gamma, 2) * bound * ROW * step
     np.testing.assert_allclose(
         coefficients(model),
         expected_coefficients(theta, x_bound, fit_intercept),

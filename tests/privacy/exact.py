@@ -5,27 +5,33 @@ import math
 import numpy as np
 
 from dpfit import _native
+from dpfit.statistics import EqualBins, PowerBins, RowMap, Scale
 
 from .neighbours import ROWS, target, thetas
 
-BINS = [_native.Bins.powers(-30, 30), _native.Bins.equal(-1.0, 1.0, 8)]
+BINS = [PowerBins(-30, 30), EqualBins(-1.0, 1.0, 8)]
 
 
 def integer_statistics(X, y, row_map, theta, tau, example):
     """Return every statistic as Python's integers."""
+    row_map = row_map.native()
     rows, gram = _native.Rows(row_map), _native.Gram(row_map)
     rows.extend(X, y, gram, n_jobs=1)
     width = X.shape[1]
-    counts = _native.Histogram([BINS[i % 2] for i in range(width + 1)])
+    counts = _native.Histogram([BINS[i % 2].native() for i in range(width + 1)])
     counts.extend(X, y, n_jobs=1)
     part = theta[: width + example["constant"]]
     examples = _native.ExampleGradient.of(X, y, part, example["bound"], n_jobs=1)
     return {
         "gram": gram.insecure_exact(),
         "eigenvalue": [gram.insecure_smallest_eigenvalue()],
-        "gradient": rows.gradient(theta[: row_map.features], tau, n_jobs=1).insecure_exact(),
+        "gradient": _native.Gradient.of(
+            rows, theta[: row_map.features], tau, n_jobs=1
+        ).insecure_exact(),
         "examples": examples.insecure_exact(),
-        "energy": [rows.energy(theta[: row_map.features], tau, n_jobs=1).insecure_exact()],
+        "energy": [
+            _native.Energy.of(rows, theta[: row_map.features], tau, n_jobs=1).insecure_exact()
+        ],
         "histogram": counts.insecure_exact(),
     }
 
@@ -47,14 +53,15 @@ def case(rng, kind):
     """Draw a table, two rows that may be added to it, and everything public."""
     columns = int(rng.integers(1, 5))
     bound = float(10.0 ** rng.choice([0.0, 0.0, rng.uniform(-6, 6), 40.0]))
-    intercept = None if rng.random() < 0.5 else 0.5
+    constant_share = None if rng.random() < 0.5 else 0.5
     tau = int(rng.choice([1, 2**18, 2**20, rng.integers(1, 2**20)]))
     size = float(10.0 ** rng.choice([0.0, rng.uniform(-6, 6)]))
-    row_map = _native.RowMap(
+    row_map = RowMap(
         [(0.0, 1.0, [(-math.inf, math.inf, 1.0 / bound)])] * columns,
-        unit=size / tau,
+        (0.0, 1.0),
+        Scale(size / tau, bound),
+        constant_share,
         norm=str(rng.choice(["clip", "clip", "weight"])),
-        intercept=intercept,
     )
     base = np.empty((0, columns))
     theta = rng.normal(size=columns)
@@ -70,5 +77,5 @@ def case(rng, kind):
         else ROWS[rng.integers(len(ROWS))](rng, base, theta[:columns], bound)
     )
     targets = [target(rng, part, theta[:columns], size) for part in (*base, row, other)]
-    example = {"bound": size, "constant": intercept is not None}
+    example = {"bound": size, "constant": constant_share is not None}
     return base, np.array(targets), (row, other), row_map, theta, tau, example

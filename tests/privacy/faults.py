@@ -1,4 +1,4 @@
-"""What the tests of faults that public code has had (DESIGN.md section 3) share.
+"""What the tests of faults that public code has had share.
 
 Every check is used twice: it passes on dpfit as it is, and it fails once the fault is put in.
 Checks of noise have false alarms as in `transcript.py`; what is put in is far outside.
@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import dpfit.release
-from dpfit import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent
+from dpfit import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, _native
 
 from .transcript import COUNT, GRAM, caught, isometric, variance_is
 
@@ -22,7 +21,7 @@ ESTIMATORS = [
     BoostedMean(n_rounds=ROUNDS, n_jobs=1),
 ]
 RELATIONS = ["add_remove", "replace"]
-smallest = dpfit.release._SMALLEST_SIGMA
+smallest = _native.SMALLEST_SIGMA
 
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 
@@ -35,9 +34,9 @@ def table(rows=8, columns=2):
 def check_noise(estimator, mu=0.25, fits=200, X=None, y=None):
     """Assert that noise has the standard deviation that sensitivities and the budget ask for.
 
-    The record is believed in nothing but sensitivities, which are those of the table in DESIGN.md
-    (`test_noise_scale.py`): what a release costs follows from its noise, and every release that was
-    caught counts, whether it is on record or not.
+    Only the sensitivities of the record are trusted, which `test_noise_scale.py` checks. What a
+    release costs follows from its noise, and every release that was caught counts, whether it is on
+    record or not.
     """
     if X is None:
         X, y = table()

@@ -144,7 +144,7 @@ def check_record(record, asked, options):
     statement = record.statement()
     for event in record.events:
         assert event.statistic in statement
-    assert ("replaced" if options["neighbors"] == "replace" else "added or removed") in statement
+    assert ("was replaced" if options["neighbors"] == "replace" else "was included") in statement
     assert "NOT PRIVATE" not in statement
 
 
@@ -184,7 +184,7 @@ def test_every_release_is_an_event(estimator, expected, relation):
 
 
 def test_102_equal_releases_need_the_noise_that_is_known():
-    """DESIGN.md and PEERS.md: sigma = 42.667165306 at epsilon 1, delta 1e-6."""
+    """sigma = sqrt(102) / mu = 42.667165306, where mu is that of epsilon 1 and delta 1e-6."""
     # A split in which each of 102 releases has the same mu.
     model = BoostedAdaSSP(epsilon=1.0, delta=1e-6, split=(1.0, 10.0, 1.0), n_rounds=100).fit(X, y)
     for event in model.privacy_.events:
@@ -253,7 +253,7 @@ def test_a_failed_check_is_said_and_the_coefficients_are_zeros(fit_intercept):
     assert model.coef_.tolist() == [0.0, 0.0]
     assert model.intercept_ == 0.0
     (note,) = model.privacy_.notes
-    assert "zeros" in note
+    assert "are zero" in note
     assert note in model.privacy_.statement()
     assert note in str(model.privacy_)
     # Failing costs as much as passing.

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dpfit.fitting
+import dpfit.engine.fit
 import dpfit.release
 from dpfit import BudgetExceeded, PrivateAdditiveRegression, PrivateLinearRegression
 from dpfit.accounting import compose, gdp_mu
-from dpfit.release import Publisher
+from dpfit.release import Releaser
 from dpfit.schema import Binary, Numeric, Schema
 
 from .test_budget import budgets, check_record, check_spent, relations
@@ -120,12 +120,10 @@ def check_events(model, columns, relation, known, most):
     # A closer look may have fewer columns. Those with bounds are looked at apart.
     bounded = columns - columns // 3 if known in ("all", "some") else 0
     assert histograms <= {features_histogram(n) for n in range(1, max(unknown, bounded) + 1)}
-    rows, unit = most or 1, "one row"
-    if most is not None:
-        unit = f"one unit, at most {most} row{'' if most == 1 else 's'}"
-    assert record.unit == unit
-    assert ("one row" if most is None else "one unit with all rows") in record.statement()
-    assert most is None or f"At most {most} row" in record.statement()
+    rows = most or 1
+    assert record.max_rows == most
+    protected = "each row:" if most is None else f"each unit (at most {most} row"
+    assert protected in record.statement()
     both = 2 if relation == "replace" else 1
     expected = {COUNT: rows, TARGET: rows * math.sqrt(both)}
     for count in range(1, columns + 1):
@@ -172,7 +170,7 @@ def test_the_regimes_are_all_met():
 
 @every
 def test_rounds_that_are_not_composed_are_seen_by_the_record(cls, monkeypatch):
-    monkeypatch.setattr(dpfit.fitting, "per_round", lambda mu, count: mu)
+    monkeypatch.setattr(dpfit.engine.fit, "per_round", lambda mu, count: mu)
     with pytest.raises(BudgetExceeded, match="the events cost"):
         fit(cls, {"epsilon": 5.0}, (400, 2, "plain"), "add_remove", None, None)
 
@@ -233,12 +231,12 @@ def test_noise_for_one_row_where_a_unit_has_three_is_seen(relation, monkeypatch)
 
 @pytest.mark.parametrize("statistic", [COUNT, GRAM, ENERGY])
 def test_a_release_without_an_event_is_seen(statistic, monkeypatch):
-    original = Publisher._record
+    original = Releaser._record
 
     def record(self, name, sensitivity, mu):
         if name != statistic:
             original(self, name, sensitivity, mu)
 
-    monkeypatch.setattr(Publisher, "_record", record)
+    monkeypatch.setattr(Releaser, "_record", record)
     with pytest.raises((AssertionError, ValueError)):
         check_noise("slopes", "add_remove", fits=1)

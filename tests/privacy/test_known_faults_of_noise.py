@@ -27,7 +27,8 @@ from dpfit.accounting import gdp_mu
 from dpfit.paper import _tukey
 from dpfit.paper._exact_choice import Enclosing
 from dpfit.paper._tukey_stages import pass_probability
-from dpfit.release import Publisher
+from dpfit.release import Releaser
+from dpfit.statistics import ClippedGradients, Gradient, Gram
 
 from .faults import ESTIMATORS, RELATIONS, ROUNDS, check_noise, every_estimator, smallest, table
 
@@ -39,6 +40,19 @@ MODULES = {
 }
 
 every_iterated = pytest.mark.parametrize("estimator", ITERATED, ids=str)
+
+
+def put_in(monkeypatch, kinds, faulty):
+    """Let releases of these statistics have noise of another standard deviation."""
+    original, sigma = Releaser.release, dpfit.release._sigma
+
+    def release(self, table, statistic, *mus):
+        with monkeypatch.context() as patch:
+            if isinstance(statistic, kinds):
+                patch.setattr(dpfit.release, "_sigma", faulty(sigma, statistic))
+            return original(self, table, statistic, *mus)
+
+    monkeypatch.setattr(Releaser, "release", release)
 
 
 # ------------------------------------------------------------------------ noise has the right scale
@@ -73,15 +87,11 @@ def test_rounds_that_are_not_composed_are_seen_by_the_record(estimator, monkeypa
 @every_iterated
 def test_rounds_that_are_not_composed_are_seen_behind_the_records_back(estimator, monkeypatch):
     """The record is as it should be, the noise is that of one release."""
-    release = "example_gradient" if isinstance(estimator, DPGradientDescent) else "gradient"
-    original, sigma = getattr(Publisher, release), dpfit.release._sigma
-
-    def faulty(self, *arguments):
-        with monkeypatch.context() as patch:
-            patch.setattr(dpfit.release, "_sigma", lambda s, mu: sigma(s, mu * math.sqrt(ROUNDS)))
-            return original(self, *arguments)
-
-    monkeypatch.setattr(Publisher, release, faulty)
+    put_in(
+        monkeypatch,
+        (Gradient, ClippedGradients),
+        lambda sigma, _: lambda s, mu: sigma(s, mu * math.sqrt(ROUNDS)),
+    )
     with pytest.raises(AssertionError):
         check_noise(estimator)
 
@@ -89,14 +99,14 @@ def test_rounds_that_are_not_composed_are_seen_behind_the_records_back(estimator
 @every_iterated
 def test_rounds_that_are_not_on_record_are_seen(estimator, monkeypatch):
     """All rounds spend what one should, and only one is written down: the sum looks right."""
-    original = Publisher._record
+    original = Releaser._record
     monkeypatch.setattr(MODULES[type(estimator)], "per_round", lambda mu, count: mu)
 
     def once(self, statistic, sensitivity, mu):
         if statistic not in [event.statistic for event in self._events]:
             original(self, statistic, sensitivity, mu)
 
-    monkeypatch.setattr(Publisher, "_record", once)
+    monkeypatch.setattr(Releaser, "_record", once)
     with pytest.raises(AssertionError):
         check_noise(estimator, fits=20)
 
@@ -120,14 +130,11 @@ def test_sensitivities_of_one_are_seen(estimator, monkeypatch):
     estimator.set_params(x_bound=x_bound, neighbors="add_remove")
     estimator.set_params(**{"y_bound" if isinstance(estimator, AdaSSP) else "tau": tau})
     check_noise(estimator)
-    original, sigma = Publisher.gram, dpfit.release._sigma
-
-    def faulty(self, gram, mu, bound):
-        with monkeypatch.context() as patch:
-            patch.setattr(dpfit.release, "_sigma", lambda s, mu: sigma(s / bound**2, mu))
-            return original(self, gram, mu, bound)
-
-    monkeypatch.setattr(Publisher, "gram", faulty)
+    put_in(
+        monkeypatch,
+        Gram,
+        lambda sigma, gram: lambda s, mu: sigma(s / gram.row_map.scale.bound**2, mu),
+    )
     with pytest.raises(AssertionError):
         check_noise(estimator)
 
@@ -266,7 +273,7 @@ def test_laplace_noise_of_scale_epsilon_is_seen(epsilon, monkeypatch):
         check_tukey_check(epsilon, monkeypatch)
 
 
-# ------------------------------------------------------------------------------ others of PEERS.md
+# -------------------------------------------------------------------- other faults of public code
 
 
 def check_unpredictable(estimator):
@@ -288,7 +295,7 @@ def test_a_seed_by_default_is_seen(estimator, monkeypatch):
     original = dpfit._parameters.entropy
     fixed = _native.Entropy.insecure_seed
     assert original(None).is_insecure is False
-    monkeypatch.setattr("dpfit._estimator.entropy", lambda random_state: fixed(42))
+    monkeypatch.setattr("dpfit.estimator.entropy", lambda random_state: fixed(42))
     with pytest.raises(AssertionError):
         check_unpredictable(estimator)
 

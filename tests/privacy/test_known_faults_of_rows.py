@@ -1,5 +1,6 @@
 """Faults of public code in what a row may move, each with a check that would see it."""
 
+import dataclasses
 import math
 from fractions import Fraction
 
@@ -10,7 +11,8 @@ import dpfit.paper.adassp
 import dpfit.release
 from dpfit import AdaSSP, BoostedAdaSSP, ParameterError, _native
 from dpfit.accounting import gaussian_sigma
-from dpfit.release import Publisher
+from dpfit.release import Releaser
+from dpfit.statistics import RowMap
 
 from .faults import RELATIONS, check_noise, every_estimator, smallest, table
 from .neighbours import ROWS
@@ -85,26 +87,16 @@ def test_rows_beyond_the_bound_weigh_no_more_than_it(estimator):
 @pytest.mark.parametrize("estimator", CLIPPING, ids=str)
 def test_rows_that_are_clipped_elsewhere_are_seen(estimator, monkeypatch):
     """Rows are cut at a hundred, the upper end, where one was asked for."""
-    plain, original = _native.RowMap, Publisher.gram
 
-    class Patched:
-        @staticmethod
-        def RowMap(columns, **options):  # noqa: N802
-            wider = [
-                (centre, scale, [(low, high, gain / 100.0) for low, high, gain in ramps])
-                for centre, scale, ramps in columns
-            ]
-            return plain(wider, **options)
+    def wider(columns, target, scale, *options, **others):
+        columns = [
+            (centre, width, [(low, high, gain / 100.0) for low, high, gain in ramps])
+            for centre, width, ramps in columns
+        ]
+        scale = dataclasses.replace(scale, bound=scale.bound * 100.0)
+        return RowMap(columns, target, scale, *options, **others)
 
-        def __getattr__(self, name):
-            return getattr(_native, name)
-
-    monkeypatch.setattr(dpfit.paper.adassp, "_native", Patched())
-
-    def gram(self, gram, mu, bound):
-        return original(self, gram, mu, bound * 100.0)
-
-    monkeypatch.setattr(Publisher, "gram", gram)
+    monkeypatch.setattr(dpfit.paper.adassp, "RowMap", wider)
     with pytest.raises(AssertionError):
         check_clipped(estimator)
 
@@ -129,7 +121,7 @@ def check_norms(scale):
 
 def quantised(row):
     """Return a row as the core keeps it, read off X'X of that row alone with a marker beside it."""
-    row_map = _native.RowMap([(0.0, 1.0, [(-math.inf, math.inf, 1.0)])] * len(row), unit=1.0)
+    row_map = _native.RowMap([(0.0, 1.0, [(-math.inf, math.inf, 1.0)])] * len(row), step=1.0)
     gram = _native.Gram(row_map)
     gram.extend(row_map, row[None, :], np.zeros(1))
     squares = gram.insecure_exact()
@@ -168,7 +160,7 @@ def test_scaling_in_floats_is_seen(scale):
         check_norms(scale)
 
 
-# ------------------------------------------------------------------------------ others of PEERS.md
+# -------------------------------------------------------------------- other faults of public code
 
 
 def check_smallest_eigenvalue(of):
@@ -184,7 +176,7 @@ def check_smallest_eigenvalue(of):
 
 
 def smallest_eigenvalue(X):
-    row_map = _native.RowMap([(0.0, 1.0, [(-math.inf, math.inf, 1.0)])] * 3, unit=1.0)
+    row_map = _native.RowMap([(0.0, 1.0, [(-math.inf, math.inf, 1.0)])] * 3, step=1.0)
     gram = _native.Gram(row_map)
     gram.extend(row_map, X, np.zeros(len(X)))
     return gram.insecure_smallest_eigenvalue() / 2**30
@@ -221,6 +213,6 @@ def test_fit_leaves_parameters_alone(estimator):
 
 
 def test_unknown_schedules_raise_before_the_data_are_read(monkeypatch):
-    monkeypatch.setattr(Publisher, "gram", None)
+    monkeypatch.setattr(Releaser, "release", None)
     with pytest.raises(ParameterError, match="learning_rate"):
         BoostedAdaSSP(learning_rate="1/T").fit(*table())

@@ -13,7 +13,19 @@ import numpy as np
 import pytest
 
 from dpfit import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, _native
-from dpfit.release import Publisher
+from dpfit.release import Releaser
+from dpfit.statistics import (
+    EqualBins,
+    Gradient,
+    Gram,
+    Histograms,
+    PowerBins,
+    RowCount,
+    RowMap,
+    Scale,
+    SquaredResiduals,
+    Table,
+)
 
 from .transcript import (
     COUNT,
@@ -42,37 +54,30 @@ SPENT = {FEATURES: 0.3, TARGET: 0.2, ENERGY: 0.5, COUNT: 0.4, GRAM: 0.6, GRADIEN
 
 
 class Direct:
-    """Everything that the estimators without tuning release; the record is the publisher's list.
+    """Everything that the estimators without tuning release; the record is the releaser's list.
 
     Of units with several rows, see `test_budget_of_models.py`.
     """
 
-    tau, unit = 3000, 2.0**-10
-    bins = (_native.Bins.powers(-2, 2), None, _native.Bins.equal(-1.0, 1.0, 2))
+    tau, step = 3000, 2.0**-10
+    bins = (PowerBins(-2, 2), None, EqualBins(-1.0, 1.0, 2), PowerBins(-2, 2))
 
     def __init__(self, *, neighbors, n_jobs):
         self.neighbors, self.n_jobs = neighbors, n_jobs
 
     def fit(self, X, y):
-        publisher = Publisher(_native.Entropy(), self.neighbors, n_jobs=self.n_jobs)
-        lengths = [len(bins) if bins else 0 for bins in self.bins]
-        counts, energy, gram, gradient = self.statistics(X, y)
-        publisher.histograms(counts, [*lengths, lengths[0]], (SPENT[FEATURES], SPENT[TARGET]))
-        publisher.energy(energy, self.tau, SPENT[ENERGY], self.unit)
-        publisher.count(len(y), SPENT[COUNT])
-        publisher.gram(gram, SPENT[GRAM], 2.0)
-        publisher.gradient(gradient, self.tau, SPENT[GRADIENT], 2.0, self.unit)
-        self.privacy_ = SimpleNamespace(events=publisher.events)
-
-    def statistics(self, X, y):
-        row_map = _native.RowMap([(0.0, 1.0, [(-2.0, 2.0, 0.5)])] * X.shape[1], unit=self.unit)
-        rows, gram = _native.Rows(row_map), _native.Gram(row_map)
-        rows.extend(X, y, gram, n_jobs=1)
-        counts = _native.Histogram([*self.bins, self.bins[0]])
-        counts.extend(X, y, n_jobs=1)
-        theta = np.ones(3)
-        energy = rows.energy(theta, self.tau, n_jobs=1)
-        return counts, energy, gram, rows.gradient(theta, self.tau, n_jobs=1)
+        releaser = Releaser(_native.Entropy(), self.neighbors, n_jobs=self.n_jobs)
+        table, scale = Table.of(X, y, 1), Scale(self.step, 2.0)
+        column = (0.0, 1.0, [(-2.0, 2.0, 0.5)])
+        row_map = RowMap([column] * X.shape[1], (0.0, 1.0), scale, None, norm="clip")
+        theta = np.full(3, 0.5)
+        releaser.release(table, Histograms(self.bins), SPENT[FEATURES], SPENT[TARGET])
+        releaser.release(table, RowCount(), SPENT[COUNT])
+        stored = table.store(row_map)
+        releaser.release(stored, SquaredResiduals(theta, self.tau, scale), SPENT[ENERGY])
+        releaser.release(stored, Gram(row_map), SPENT[GRAM])
+        releaser.release(stored, Gradient(theta, self.tau, scale), SPENT[GRADIENT])
+        self.privacy_ = SimpleNamespace(events=releaser.events)
 
 
 # Bounds other than one: an estimator that takes the sensitivity for one would be seen.
@@ -182,7 +187,7 @@ B, TAU = {"boosted": 0.5, "adassp": 2.0 * math.sqrt(2.0)}, {"boosted": 3.0, "ada
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_claims_are_those_of_the_table_of_sensitivities(name, relation):
-    """DESIGN.md section 3, with each statistic's share of mu."""
+    """Sensitivities follow from the bounds of rows and residuals; each has its share of mu."""
     replace = relation == "replace"
     _, record = noise(name, relation)
     found = {event.statistic: event for event in record.events}
@@ -196,7 +201,7 @@ def test_claims_are_those_of_the_table_of_sensitivities(name, relation):
             GRADIENT: (B[name] * TAU[name] * (2 if replace else 1), rounds, count),
         }
     elif name == "direct":
-        tau = Direct.tau * Direct.unit
+        tau = Direct.tau * Direct.step
         sizes = {
             FEATURES: math.sqrt(4.0 if replace else 2.0),
             TARGET: math.sqrt(2.0 if replace else 1.0),

@@ -1,9 +1,10 @@
 """A model is a function of what was released and of what is public, and of nothing else.
 
 A fit is repeated on another table with every release answered from the first fit's transcript:
-if the two models differ in any bit, something of the table went past the publisher.
+if the two models differ in any bit, something of the table went past the releaser.
 """
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -20,8 +21,9 @@ from dpfit import (
     TukeyEM,
 )
 from dpfit.exceptions import DpfitError
-from dpfit.release import Publisher
+from dpfit.release import Releaser
 from dpfit.schema import Binary, Categorical, Numeric, Schema
+from dpfit.statistics import RowCount
 
 from .transcript import fitted, replayed
 
@@ -98,8 +100,15 @@ def test_a_leak_would_be_seen():
     transcript = fitted(estimator, np.ones((50, 3)), np.ones(50))
     model = pickle.dumps(estimator)
     with replayed(transcript), pytest.MonkeyPatch.context() as patch:
-        answered = Publisher.count
-        patch.setattr(Publisher, "count", lambda self, n, mu: (answered(self, n, mu), float(n))[1])
+        answered = Releaser.release
+
+        def leak(self, table, statistic, *mus):
+            answer = answered(self, table, statistic, *mus)
+            if isinstance(statistic, RowCount):
+                return dataclasses.replace(answer, value=float(table.sum(statistic).rows))
+            return answer
+
+        patch.setattr(Releaser, "release", leak)
         estimator.fit(np.ones((40, 3)), np.ones(40))
     assert pickle.dumps(estimator) != model
 
@@ -198,3 +207,16 @@ def test_messages_hold_no_value_of_the_table(estimator, kind):
     while shown is not None:
         assert "8.765" not in str(shown)
         shown = None if shown.__suppress_context__ else shown.__context__
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *MODELS[:1], TukeyEM()], ids=str)
+def test_a_table_too_large_for_the_memory_does_not_show_its_length(estimator):
+    """NumPy's message contains the shape of what it cannot allocate."""
+    rows = 1_234_567
+    # It has one value; its copy in double precision would not fit into any address space.
+    X = np.broadcast_to(np.float16(1.0), (rows, 10**8))
+    with pytest.raises(MemoryError) as caught:
+        estimator.fit(X, np.zeros(rows))
+    error = caught.value
+    assert str(rows) not in f"{error} {error!r} {error.args} {vars(error)}"
+    assert error.__context__ is error.__cause__ is None

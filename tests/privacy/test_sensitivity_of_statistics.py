@@ -13,7 +13,19 @@ import pytest
 
 import dpfit.release
 from dpfit import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, _native
-from dpfit.release import Publisher
+from dpfit.release import Releaser
+from dpfit.statistics import (
+    ClippedGradients,
+    Gradient,
+    Gram,
+    Histograms,
+    RowCount,
+    RowMap,
+    Scale,
+    SmallestEigenvalue,
+    SquaredResiduals,
+    Table,
+)
 
 from .exact import BINS, case, integer_statistics, squares
 from .neighbours import ROWS, ordinary, target, with_row
@@ -23,10 +35,20 @@ CASES = 500
 GRAM_ONE, EXAMPLE_ONE = 2**30, 2**24
 
 
+def plain_map(features, scale):
+    column = (0.0, 1.0, [(-math.inf, math.inf, 1.0)])
+    return RowMap([column] * features, (0.0, 1.0), scale, None, norm="clip")
+
+
 def claims(relation, features, columns, tau):
-    """Return the squares of the sensitivities, of DESIGN.md section 3 in the core's units."""
+    """Return the squares of the claimed sensitivities, in steps of the core's integers.
+
+    A row of norm one moves X'X by 1, X'g and the sum of clipped gradients by their bounds, the sum
+    of squared residuals by tau**2, and one bin of every column by 1. Replacing a row doubles X'g
+    and clipped gradients, and multiplies X'X and histograms by sqrt(2).
+    """
     replace = relation == "replace"
-    plain = _native.RowMap([(0.0, 1.0, [(-math.inf, math.inf, 1.0)])] * features, unit=1.0)
+    plain = plain_map(features, Scale(1.0)).native()
     eigenvalue = Fraction(_native.Gram(plain).eigenvalue_sensitivity)
     return {
         "gram": (2 if replace else 1) * GRAM_ONE**2,
@@ -63,7 +85,7 @@ def pairs(rng, kind):
     less, more, changed = (
         integer_statistics(*table, row_map, theta, tau, example) for table in tables
     )
-    public = (row_map.features, base.shape[1], tau)
+    public = (row_map.native().features, base.shape[1], tau)
     yield "add_remove", less, more, public
     yield "add_remove", less, changed, public
     yield "replace", more, changed, public
@@ -103,30 +125,27 @@ def test_noise_is_drawn_for_these_sensitivities(relation, monkeypatch):
     monkeypatch.setattr(dpfit.release, "_sigma", sigma)
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(7, 3)), rng.normal(size=7)
-    row_map = _native.RowMap([(0.0, 1.0, [(-math.inf, math.inf, 1.0)])] * 3, unit=2.0**-12)
-    rows, gram = _native.Rows(row_map), _native.Gram(row_map)
-    rows.extend(X, y, gram)
-    publisher = Publisher(_native.Entropy(), relation)
-    publisher.gram(gram, 0.7, 1.0)
-    publisher.smallest_eigenvalue(gram, 0.7, 1.0)
-    publisher.gradient(rows.gradient(np.zeros(3), 1000), 1000, 0.7, 1.0, 2.0**-12)
-    publisher.example_gradient(_native.ExampleGradient.of(X, y, np.zeros(3), 0.1), 0.7, 0.1)
-    publisher.energy(rows.energy(np.zeros(3), 1000), 1000, 0.7, 2.0**-12)
-    counts = _native.Histogram([BINS[0]] * 4)
-    counts.extend(X, y)
-    publisher.histograms(counts, [len(BINS[0])] * 4, (0.7, 0.7))
-    publisher.count(7, 0.7)
+    row_map, table = plain_map(3, Scale(2.0**-12)), Table.of(X, y)
+    releaser = Releaser(_native.Entropy(), relation)
+    releaser.release(table, ClippedGradients(np.zeros(3), 0.1), 0.7)
+    releaser.release(table, Histograms((BINS[0],) * 4), 0.7, 0.7)
+    releaser.release(table, RowCount(), 0.7)
+    stored = table.store(row_map)
+    releaser.release(stored, Gram(row_map), 0.7)
+    releaser.release(stored, SmallestEigenvalue(row_map), 0.7)
+    releaser.release(stored, Gradient(np.zeros(3), 1000, row_map.scale), 0.7)
+    releaser.release(stored, SquaredResiduals(np.zeros(3), 1000, row_map.scale), 0.7)
     allowed = claims(relation, 3, 3, 1000)
     # Three features and the target, which has noise of its own.
     allowed["features"], allowed["target"] = (
         allowed["histogram"] * 3 // 4,
         allowed["histogram"] // 4,
     )
-    names = ("gram", "eigenvalue", "gradient", "examples", "energy", "features", "target")
-    for name, value in zip(names, asked, strict=False):
+    allowed["count"] = 1
+    names = ("examples", "features", "target", "count", "gram", "eigenvalue", "gradient", "energy")
+    for name, value in zip(names, asked, strict=True):
         square = Fraction(value) ** 2
         assert allowed[name] <= square <= allowed[name] * (1 + Fraction(1, 2**50))
-    assert asked[7:] == [1.0]
 
 
 @pytest.mark.parametrize("unit", [1, 3])
@@ -136,38 +155,54 @@ def test_histograms_are_released_for_the_columns_that_are_counted(relation, rows
         for last in ([BINS[1]], [None]) if counted else ([BINS[1]],):
             bins = [BINS[1]] * counted + [None] * 2 + last
             lengths = [0 if part is None else 10 for part in bins]
-            publisher = Publisher(_native.Entropy(), relation, rows_per_unit=unit)
-            parts, sigmas = publisher.histograms(_native.Histogram(bins), lengths, (0.5, 0.25))
-            assert [0 if part is None else part.size for part in parts] == lengths
-            assert sigmas == publisher.histogram_sigmas([n > 0 for n in lengths], (0.5, 0.25))
+            releaser = Releaser(_native.Entropy(), relation, rows_per_unit=unit)
+            statistic = Histograms(tuple(bins))
+            mus = ([0.5] if counted else []) + ([0.25] if last[0] else [])
+            table = Table.of(np.zeros((1, counted + 2)), np.zeros(1))
+            found = releaser.release(table, statistic, *mus)
+            assert [0 if part is None else part.size for part in found.value] == lengths
+            assert found.sigmas == releaser.sigmas(statistic, *mus)
+            # Every histogram that is made has to be paid for, and no other.
+            for wrong in (mus[:-1], [*mus, 1.0]):
+                with pytest.raises(ValueError, match="zip"):
+                    releaser.release(table, statistic, *wrong)
             # One event for the features together, one for the target; none for what is not made.
             expected = [(features_histogram(counted), counted, 2.0)] if counted else []
             expected += [("histogram of the target", 1, 4.0)] if last[0] else []
-            for event, (name, columns, factor) in zip(publisher.events, expected, strict=True):
+            for event, (name, columns, factor) in zip(releaser.events, expected, strict=True):
                 assert event.statistic == name
                 allowed = rows * columns * unit**2
                 square = Fraction(event.sensitivity) ** 2
                 assert allowed <= square <= allowed * (1 + Fraction(1, 2**51))
                 assert event.sigma == factor * event.sensitivity
-            if counted:
-                assert set(sigmas[:counted]) == {publisher.events[0].sigma}
-            if last[0]:
-                assert sigmas[-1] == publisher.events[-1].sigma
+            assert found.sigmas == tuple(event.sigma for event in releaser.events)
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
-def test_the_sum_of_squared_residuals_is_in_the_units_of_the_target(relation):
-    unit, tau = 2.0**-10, 1 << 20
-    row_map = _native.RowMap([(0.0, 1.0, [(-1.0, 1.0, 1.0)])], unit=unit)
-    rows = _native.Rows(row_map)
-    rows.extend(np.zeros((3, 1)), np.array([1.0, -2.0, 1e9]))
-    publisher = Publisher(_native.Entropy(), relation)
-    found, sigma = publisher.energy(rows.energy(np.zeros(1), tau), tau, 1e12, unit)
-    (event,) = publisher.events
+def test_the_sum_of_squared_residuals_is_in_the_scale_of_the_target(relation):
+    step, tau = 2.0**-10, 1 << 20
+    table = Table.of(np.zeros((3, 1)), np.array([1.0, -2.0, 1e9]))
+    stored = table.store(plain_map(1, Scale(step)))
+    releaser = Releaser(_native.Entropy(), relation)
+    found = releaser.release(stored, SquaredResiduals(np.zeros(1), tau, Scale(step)), 1e12)
+    (event,) = releaser.events
     assert event.statistic == "sum of squared residuals"
-    assert event.sensitivity == (tau * unit) ** 2
-    assert sigma == pytest.approx(event.sensitivity / 1e12)
-    assert found == pytest.approx(1.0 + 4.0 + (tau * unit) ** 2, abs=40 * sigma)
+    assert event.sensitivity == (tau * step) ** 2
+    assert found.sigma == pytest.approx(event.sensitivity / 1e12)
+    assert found.value == pytest.approx(1.0 + 4.0 + (tau * step) ** 2, abs=40 * found.sigma)
+
+
+def test_the_number_of_rows_is_public_only_if_one_row_is_replaced():
+    table = Table.of(np.zeros((7, 1)), np.zeros(7))
+    releaser = Releaser(_native.Entropy(), "replace")
+    assert releaser.public_rows(table) == 7.0
+    assert releaser.events == ()
+    for others in (
+        Releaser(_native.Entropy(), "add_remove"),
+        Releaser(_native.Entropy(), "replace", rows_per_unit=2),
+    ):
+        with pytest.raises(ValueError, match="not public"):
+            others.public_rows(table)
 
 
 ESTIMATORS = {

@@ -1,9 +1,10 @@
 """All rows of one unit appear, go or change: how far what is released moves.
 
-1,600 neighbouring pairs of small tables, compared in integers with what the publisher records;
+1,600 neighbouring pairs of small tables, compared in integers with what the releaser records;
 and pairs of fits, compared release by release under the same transcript.
 """
 
+import dataclasses
 import functools
 import math
 from fractions import Fraction
@@ -12,8 +13,19 @@ import numpy as np
 import pytest
 
 from dpfit import PrivateAdditiveRegression, PrivateLinearRegression, _native
-from dpfit.release import Publisher
+from dpfit.release import Releaser
 from dpfit.schema import Numeric, Schema
+from dpfit.statistics import (
+    ClippedGradients,
+    Gradient,
+    Gram,
+    Histograms,
+    RowCount,
+    Scale,
+    SmallestEigenvalue,
+    SquaredResiduals,
+    Table,
+)
 
 from .exact import BINS, case, integer_statistics, squares
 from .neighbours import ROWS, target
@@ -33,34 +45,36 @@ NAMES = {
 
 
 def statistics(X, y, public):
-    """Return every statistic that a publisher can release, as integers."""
+    """Return every statistic that can be released, as integers."""
     found = integer_statistics(X, y, *public)
-    end = len(BINS[X.shape[1] % 2])
+    end = len(BINS[X.shape[1] % 2].native())
     counts = found.pop("histogram")
     return {**found, "features": counts[:-end], "target": counts[-end:], "count": [len(y)]}
 
 
 def recorded(X, y, public, relation, rows_per_unit):
-    """Return the events of every release, in the units of the integers."""
+    """Return the events of every release, in steps of the integers."""
     row_map, theta, tau, example = public
     width = X.shape[1]
-    rows, gram = _native.Rows(row_map), _native.Gram(row_map)
-    rows.extend(X, y, gram, n_jobs=1)
-    counts = _native.Histogram([BINS[i % 2] for i in range(width + 1)])
-    counts.extend(X, y, n_jobs=1)
-    part = theta[: width + example["constant"]]
-    examples = _native.ExampleGradient.of(X, y, part, example["bound"], n_jobs=1)
-    theta = theta[: row_map.features]
-    publisher = Publisher(_native.Entropy(), relation, n_jobs=1, rows_per_unit=rows_per_unit)
-    publisher.gram(gram, MU, 2.0**15)
-    publisher.smallest_eigenvalue(gram, MU, 2.0**15)
-    publisher.gradient(rows.gradient(theta, tau, n_jobs=1), tau, MU, 2.0**15, 1.0)
-    publisher.example_gradient(examples, MU, 2.0**24)
-    publisher.energy(rows.energy(theta, tau, n_jobs=1), tau, MU, 1.0)
-    publisher.histograms(counts, [len(BINS[i % 2]) for i in range(width + 1)], (MU, MU))
-    publisher.count(len(y), MU)
+    # Of length 2^15 and targets of one: a step is one in public numbers. What is released is not
+    # looked at here.
+    plain = dataclasses.replace(row_map, scale=dataclasses.replace(row_map.scale, bound=2.0**15))
+    scale = Scale(1.0, 2.0**15)
+    constant = width + example["constant"]
+    releaser = Releaser(_native.Entropy(), relation, n_jobs=1, rows_per_unit=rows_per_unit)
+    table = Table.of(X, y, 1)
+    bins = tuple(BINS[i % 2] for i in range(width + 1))
+    releaser.release(table, Histograms(bins), MU, MU)
+    releaser.release(table, RowCount(), MU)
+    releaser.release(table, ClippedGradients(theta[:constant], 2.0**24), MU)
+    stored = table.store(plain)
+    theta = theta[: row_map.native().features]
+    releaser.release(stored, Gram(plain), MU)
+    releaser.release(stored, SmallestEigenvalue(plain), MU)
+    releaser.release(stored, Gradient(theta, tau, scale), MU)
+    releaser.release(stored, SquaredResiduals(theta, tau, scale), MU)
     names = {**NAMES, features_histogram(width): "features"}
-    return {names[event.statistic]: event for event in publisher.events}
+    return {names[event.statistic]: event for event in releaser.events}
 
 
 def unit_rows(rng, kind, count, base, theta, bound, tau):
@@ -103,7 +117,7 @@ def test_a_unit_moves_no_statistic_further_than_its_event_says(kind):
             events = recorded(*second, public, relation, most)
             a, b = statistics(*first, public), statistics(*second, public)
             assert a.keys() == b.keys() == events.keys()
-            for name, moved in squares(a, b, public[0].features).items():
+            for name, moved in squares(a, b, public[0].native().features).items():
                 event = events[name]
                 said = Fraction(event.sensitivity) ** 2
                 assert moved <= said, (seed, relation, name, most)
@@ -122,7 +136,7 @@ def test_what_events_say_is_attained():
                     continue
                 events = recorded(*second, public, relation, most)
                 a, b = statistics(*first, public), statistics(*second, public)
-                for name, moved in squares(a, b, public[0].features).items():
+                for name, moved in squares(a, b, public[0].native().features).items():
                     share = math.sqrt(moved / Fraction(events[name].sensitivity) ** 2)
                     key = relation, name
                     most_seen[key] = max(most_seen.get(key, 0.0), share)

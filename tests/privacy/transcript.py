@@ -15,7 +15,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpfit.release import Publisher
+from dpfit.release import Releaser
+from dpfit.statistics import (
+    ClippedGradients,
+    Gradient,
+    Gram,
+    Histograms,
+    RowCount,
+    SmallestEigenvalue,
+    SquaredResiduals,
+)
 
 GRAM, EIGENVALUE = "X'X", "smallest eigenvalue of X'X"
 GRADIENT, EXAMPLES, COUNT = "X'g", "sum of clipped gradients", "number of rows"
@@ -58,112 +67,92 @@ def integers(values, unit):
     return np.array([float(value) for value in values]) * unit
 
 
-def one(statistic, exact, numbers):
-    """Return how the only release of a method is told: name, exact numbers, noisy ones."""
+def one(name, exact, numbers=lambda value: [value]):
+    """Return how the only component of a statistic is told: name, exact numbers, noisy ones."""
 
-    def parts(arguments, answer):
-        return [(statistic, exact(*arguments), np.array(numbers(answer), dtype=np.float64))]
+    def parts(statistic, total, value):
+        return [(name, exact(statistic, total), np.array(numbers(value), dtype=np.float64))]
 
     return parts
 
 
-def histogram_parts(arguments, answer):
+def histogram_parts(statistic, total, value):
     """Tell the features' counts from the target's, which has noise of its own."""
-    histogram, lengths, _ = arguments
-    exact = integers(histogram.insecure_exact(), 1.0)
-    noisy = np.concatenate([part for part in answer[0] if part is not None])
-    end = len(exact) - lengths[-1]
-    counted = sum(length > 0 for length in lengths[:-1])
+    exact = integers(total.insecure_exact(), 1.0)
+    noisy = np.concatenate([part for part in value if part is not None])
+    *features, target = (part is not None for part in value)
+    end = len(exact) - (len(value[-1]) if target else 0)
     found = []
-    if counted:
-        found.append((features_histogram(counted), exact[:end], noisy[:end]))
-    if lengths[-1]:
+    if any(features):
+        found.append((features_histogram(sum(features)), exact[:end], noisy[:end]))
+    if target:
         found.append((TARGET, exact[end:], noisy[end:]))
     return found
 
 
-# For every method of the publisher: what it releases, as (name, exact, noisy). Exact values are in
-# units that are worked out here and not asked of the publisher.
-METHODS = {
-    "gram": one(
+# For every statistic: what is released, as (name, exact, noisy). Exact values are in public
+# numbers that are worked out here and not asked of the statistic.
+STATISTICS = {
+    Gram: one(
         GRAM,
-        lambda gram, mu, bound: integers(gram.insecure_exact(), bound**2 * 2.0**-30),
-        lambda answer: upper(answer[0]),
+        lambda s, total: integers(total.insecure_exact(), s.row_map.scale.bound**2 * 2.0**-30),
+        upper,
     ),
-    "smallest_eigenvalue": one(
+    SmallestEigenvalue: one(
         EIGENVALUE,
-        lambda gram, mu, bound: integers(
-            [gram.insecure_smallest_eigenvalue()], bound**2 * 2.0**-30
+        lambda s, total: integers(
+            [total.insecure_smallest_eigenvalue()], s.row_map.scale.bound**2 * 2.0**-30
         ),
-        lambda answer: [answer[0]],
     ),
-    "gradient": one(
+    Gradient: one(
         GRADIENT,
-        lambda gradient, tau, mu, bound, unit: integers(
-            gradient.insecure_exact(), bound * 2.0**-15 * unit
-        ),
-        lambda answer: answer[0],
+        lambda s, total: integers(total.insecure_exact(), s.scale.bound * 2.0**-15 * s.scale.step),
+        lambda value: value,
     ),
-    "example_gradient": one(
+    ClippedGradients: one(
         EXAMPLES,
-        lambda gradient, mu, bound: integers(gradient.insecure_exact(), bound * 2.0**-24),
-        lambda answer: answer,
+        lambda s, total: integers(total.insecure_exact(), s.bound * 2.0**-24),
+        lambda value: value,
     ),
-    "energy": one(
-        ENERGY,
-        lambda energy, tau, mu, unit: integers([energy.insecure_exact()], unit**2),
-        lambda answer: [answer[0]],
+    SquaredResiduals: one(
+        ENERGY, lambda s, total: integers([total.insecure_exact()], s.scale.step**2)
     ),
-    "histograms": histogram_parts,
-    "count": one(COUNT, lambda rows, mu: np.array([float(rows)]), lambda answer: [answer]),
+    Histograms: histogram_parts,
+    RowCount: one(COUNT, lambda s, total: np.array([float(total.insecure_exact())])),
 }
 
 
 @contextlib.contextmanager
-def _methods(wrapped):
+def _releases(answered):
+    """Let `answered` say what a release returns; yield a list to which every release is added."""
+    found, method = [], Releaser.release
+
+    def release(self, table, statistic, *mus):
+        answer = answered(method(self, table, statistic, *mus), found)
+        total = table.sum(statistic)
+        for part in STATISTICS[type(statistic)](statistic, total, answer.value):
+            found.append(Released(*part, answer))
+        return answer
+
     with pytest.MonkeyPatch.context() as patch:
-        for name in METHODS:
-            patch.setattr(Publisher, name, wrapped(name, getattr(Publisher, name)))
-        yield
+        patch.setattr(Releaser, "release", release)
+        yield found
 
 
 @contextlib.contextmanager
 def caught():
     """Yield a list to which every release is added."""
-    found = []
-
-    def wrapped(name, method):
-        def release(self, *arguments):
-            answer = method(self, *arguments)
-            parts = METHODS[name](arguments, answer)
-            found.extend(Released(*part, answer) for part in parts)
-            return answer
-
-        return release
-
-    with _methods(wrapped):
+    with _releases(lambda answer, found: answer) as found:
         yield found
 
 
 @contextlib.contextmanager
 def replayed(transcript):
     """Yield a list as `caught` does, with the answers of an earlier one."""
-    found = []
-
-    def wrapped(name, method):
-        def release(self, *arguments):
-            method(self, *arguments)  # for its event
-            answer = copy.deepcopy(transcript[len(found)].answer)
-            for statistic, exact, noisy in METHODS[name](arguments, answer):
-                assert transcript[len(found)].statistic == statistic
-                found.append(Released(statistic, exact, noisy, answer))
-            return answer
-
-        return release
-
-    with _methods(wrapped):
+    # The release itself is made for its event.
+    with _releases(lambda _, found: copy.deepcopy(transcript[len(found)].answer)) as found:
         yield found
-    assert len(found) == len(transcript)
+    assert [part.statistic for part in found] == [part.statistic for part in transcript]
 
 
 def fitted(estimator, X, y, **options):

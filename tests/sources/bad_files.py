@@ -1,6 +1,7 @@
 """Files and streams that cannot be read, or only just: what must be said of each."""
 
 import gzip
+import io
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from dpfit import (
     scan_csv,
     scan_parquet,
 )
+from dpfit.exceptions import Code
 
 from .bad_tables import (
     DAY,
@@ -23,7 +25,9 @@ from .bad_tables import (
     LISTED,
     NO_ROWS,
     NOT_FINITE,
+    NOT_UTF8,
     NUMBER,
+    ONE_TYPE,
     ROWS,
     SAY_LEVELS,
     TEXT,
@@ -37,7 +41,7 @@ from .bad_tables import (
     with_one,
 )
 
-DAMAGED = (SourceError, "cannot be read as Parquet")
+DAMAGED = (SourceError, Code.UNREADABLE)
 LIMIT = "1MB"
 
 
@@ -101,6 +105,20 @@ def failing_stream(_):
     return pa.RecordBatchReader.from_batches(WHOLE.schema, generate()), "price"
 
 
+class Unopened:
+    """A lazy table of another program, which fails when it is asked for its stream."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise ValueError(TEXT)
+
+
+class FailingFile(io.BytesIO):
+    """An open file, such as one that decrypts, that cannot be read."""
+
+    def read(self, size=-1):
+        raise ValueError(TEXT)
+
+
 def never_again():
     """Return a factory that returns what it returned before."""
     parts = iter([WHOLE, WHOLE])
@@ -120,46 +138,47 @@ def lazily_wrong(_):
 
 CASES = {
     # Lazy frames and streams.
-    "a lazy frame that fails": Case(lazily_wrong, SourceError, "the lazy frame cannot be computed"),
+    "a lazy frame that fails": Case(lazily_wrong, SourceError, Code.FAILED),
     "a reader that was read": Case(used_twice, *NO_ROWS),
-    "a stream that fails": Case(failing_stream, SourceError, "cannot be read to its end"),
+    "a stream that fails": Case(failing_stream, SourceError, Code.FAILED),
+    "a stream that cannot be opened": Case(
+        lambda _: (Unopened(), "price"), SourceError, Code.FAILED
+    ),
     "a target beside a stream": Case(
-        lambda _: (WHOLE.to_reader(), Y), ParameterError, "give its name"
+        lambda _: (WHOLE.to_reader(), Y), ParameterError, "must be the name of one of its columns"
     ),
     # Batches.
     "a factory that is none": Case(
         lambda _: (scan_batches([WHOLE]), "price"), ParameterError, "factory must be callable"
     ),
-    "no batch": Case(batches(), SourceError, "not a single batch"),
-    "a batch of another kind": Case(
-        batches(WHOLE, np.c_[A, Y]), SourceError, "a batch must be a frame"
-    ),
+    "no batch": Case(batches(), SourceError, Code.NO_ROWS),
+    "a batch of another kind": Case(batches(WHOLE, np.c_[A, Y]), SourceError, Code.WRONG_TYPE),
     "a batch with a column less": Case(
-        batches(WHOLE, WHOLE.select(["price"])), SourceError, "a batch has no column 'a'"
+        batches(WHOLE, WHOLE.select(["price"])), SourceError, Code.COLUMNS_DIFFER
     ),
     "a batch with a column more": Case(
-        batches(WHOLE, arrow(A)[0]), SourceError, "a batch has a column 'b'"
+        batches(WHOLE, arrow(A)[0]), SourceError, Code.COLUMNS_DIFFER
     ),
     "a batch of mixed types": Case(
-        batches(WHOLE, frame(with_one(TEXT, NUMBER, object))[0]), SourceError, "of one type"
+        batches(WHOLE, frame(with_one(TEXT, NUMBER, object))[0]), *ONE_TYPE
     ),
     "a batch of text": Case(
-        batches(arrow(A)[0], arrow(TEXTS)[0]), SourceError, "holds text in a batch, and numbers"
+        batches(arrow(A)[0], arrow(TEXTS)[0]), SourceError, "strings in a batch, but numbers"
     ),
     "yes and no, then numbers": Case(
-        batches(arrow(A > 0.0)[0], arrow(A)[0]), SourceError, "holds numbers in a batch, and bool"
+        batches(arrow(A > 0.0)[0], arrow(A)[0]), SourceError, "numbers in a batch, but bool"
     ),
     "batches of which one is empty": Case(batches(WHOLE, WHOLE.slice(0, 0), WHOLE)),
     "an error in the middle": Case(
         batches(WHOLE, raises=RuntimeError(TEXT)),
         SourceError,
-        "failed with RuntimeError",
+        Code.FAILED,
     ),
     "an iterator that does not begin anew": Case(
         lambda _: (scan_batches(never_again()), "price"), SourceError, "the same iterator twice"
     ),
     "columns that change": Case(
-        lambda _: (scan_batches(changing()), "price"), SourceError, "a batch has no column 'a'"
+        lambda _: (scan_batches(changing()), "price"), SourceError, Code.COLUMNS_DIFFER
     ),
     # CSV.
     "CSV": Case(csv(lines(KNOWN)), schema=LISTED),
@@ -176,34 +195,30 @@ CASES = {
     "CSV with a row too long": Case(
         csv(lines(A.tolist()) + f"1,2,3,{TEXT}\n"),
         SourceError,
-        "more or fewer values than the header",
+        Code.UNREADABLE,
     ),
-    "CSV with a row too short": Case(
-        csv(lines(A.tolist()) + "1\n"), SourceError, "more or fewer values than the header"
-    ),
-    "CSV without a header": Case(csv("1.5,2.5\n3.5,4.5\n"), ParameterError, "no column 'price'"),
-    "CSV of nothing": Case(csv(""), SourceError, "t.csv' is empty"),
-    "CSV of an empty line": Case(csv("\n"), SourceError, "t.csv' is empty"),
+    "CSV with a row too short": Case(csv(lines(A.tolist()) + "1\n"), SourceError, Code.UNREADABLE),
+    "CSV without a header": Case(csv("1.5,2.5\n3.5,4.5\n"), ParameterError, Code.NO_COLUMN),
+    "CSV of nothing": Case(csv(""), SourceError, Code.UNREADABLE),
+    "CSV of an empty line": Case(csv("\n"), SourceError, Code.UNREADABLE),
     "CSV with semicolons, and commas in a text": Case(
-        csv(f"a;b;price\n1;{TEXT}, and more;2\n"), SourceError, "delimiter=';' may be meant"
+        csv(f"a;b;price\n1;{TEXT}, and more;2\n"), SourceError, Code.DELIMITER
     ),
-    "CSV with semicolons": Case(
-        csv("a;b;price\n1;2;2\n"), ParameterError, "delimiter=';' may be meant"
-    ),
-    "CSV with tabs": Case(csv("a\tprice\n1\t2,3\n"), SourceError, r"delimiter='\t' may be meant"),
+    "CSV with semicolons": Case(csv("a;b;price\n1;2;2\n"), ParameterError, Code.DELIMITER),
+    "CSV with tabs": Case(csv("a\tprice\n1\t2,3\n"), SourceError, Code.DELIMITER),
     "CSV of a header": Case(csv("a,price\n"), *NO_ROWS),
     "CSV with two columns of one name": Case(
-        csv("a,a,price\n1,2,3\n"), SourceError, "the same name"
+        csv("a,a,price\n1,2,3\n"), SourceError, Code.DUPLICATE_COLUMN
     ),
     "CSV with text after megabytes of numbers": Case(
         csv("a,price\n" + "1.5,2.5\n" * 600_000 + f"{TEXT},2.5\n"),
         SourceError,
-        "a value of column 'a' is not of the type",
+        Code.MIXED_TYPES,
     ),
     "CSV with text in the target, later": Case(
         csv("price,a\n" + "1.5,2.5\n" * 600_000 + f"{TEXT},2.5\n"),
         SourceError,
-        "a value of column 'price' is not of the type",
+        Code.MIXED_TYPES,
     ),
     "CSV of other bytes": Case(csv(bytes(range(256)) * 9), SourceError, "the header"),
     "CSV that ends early": Case(
@@ -212,10 +227,10 @@ CASES = {
             (scan_csv(folder / "t.csv.gz", target="price"), None),
         )[1],
         SourceError,
-        "cannot be read as CSV",
+        Code.UNREADABLE,
     ),
     "a delimiter of two characters": Case(
-        csv("", delimiter=";;"), ParameterError, "delimiter must be one character"
+        csv("", delimiter=";;"), ParameterError, "delimiter must be one ASCII character"
     ),
     # Parquet.
     "Parquet": Case(parquet(WHOLE, WHOLE), predictions=2 * ROWS),
@@ -227,16 +242,16 @@ CASES = {
     "Parquet of other bytes": Case(parquet(WHOLE, damage=lambda _: bytes(999)), *DAMAGED),
     "Parquet of no bytes": Case(parquet(WHOLE, damage=lambda _: b""), *DAMAGED),
     "Parquet with a column less": Case(
-        parquet(arrow(A)[0], WHOLE), SourceError, "has no column 'b', unlike"
+        parquet(arrow(A)[0], WHOLE), SourceError, Code.COLUMNS_DIFFER
     ),
     "Parquet with a column more": Case(
-        parquet(WHOLE, arrow(A)[0]), SourceError, "has a column 'b', unlike"
+        parquet(WHOLE, arrow(A)[0]), SourceError, Code.COLUMNS_DIFFER
     ),
     "Parquet with text instead of numbers": Case(
-        parquet(arrow(A)[0], arrow(TEXTS)[0]), SourceError, "column 'b' holds text in"
+        parquet(arrow(A)[0], arrow(TEXTS)[0]), SourceError, "column 'b' contains strings in"
     ),
     "Parquet with dates instead of numbers": Case(
-        parquet(arrow(A)[0], arrow([DAY] * ROWS)[0]), SourceError, "column 'b' holds dates in"
+        parquet(arrow(A)[0], arrow([DAY] * ROWS)[0]), SourceError, "column 'b' contains dates in"
     ),
     "Parquet of whole numbers, then of others": Case(
         parquet(arrow([1] * ROWS)[0], arrow(A)[0]), predictions=2 * ROWS
@@ -248,11 +263,23 @@ CASES = {
         parquet(pa.table({"a": [NUMBER] * 99_999 + [None], "price": np.ones(100_000)})),
         *NOT_FINITE,
     ),
+    "Parquet with a unit that is not UTF-8": Case(
+        lambda folder: (*parquet(arrow(NOT_UTF8)[0])(folder), "b"),
+        ParameterError,
+        Code.UNIT_VALUES,
+        options={"max_rows": 2},
+    ),
+    "an open file that fails": Case(
+        lambda _: (scan_parquet(FailingFile(b"PAR1" * 99)), "price"), *DAMAGED
+    ),
+    "an open CSV file that fails": Case(
+        lambda _: (scan_csv(FailingFile(lines(KNOWN).encode())), "price"), *DAMAGED
+    ),
     "no file": Case(
-        lambda folder: (scan_parquet(folder / "none.parquet"), "price"), SourceError, "no file"
+        lambda folder: (scan_parquet(folder / "none.parquet"), "price"), SourceError, Code.NO_FILE
     ),
     "a folder without files": Case(
-        lambda folder: (scan_parquet(folder), "price"), SourceError, "no file that ends in .parquet"
+        lambda folder: (scan_parquet(folder), "price"), SourceError, Code.NO_FILE
     ),
     "a path that is none": Case(
         lambda _: (scan_parquet(["a"]), "price"), ParameterError, "path must be"
@@ -263,10 +290,12 @@ CASES = {
     "a scan with a wrong target": Case(
         lambda _: (scan_batches(lambda: [WHOLE], target="prize"), None),
         ParameterError,
-        "no column 'prize' to be the target",
+        Code.NO_COLUMN,
     ),
     "a target beside a scan": Case(
-        lambda folder: (parquet(WHOLE)(folder)[0], Y), ParameterError, "give its name"
+        lambda folder: (parquet(WHOLE)(folder)[0], Y),
+        ParameterError,
+        "must be the name of one of its columns",
     ),
     "a limit below a megabyte": Case(
         lambda _: (scan_batches(lambda: [WHOLE], memory_limit="10kB"), "price"),

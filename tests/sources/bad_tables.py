@@ -18,6 +18,7 @@ from dpfit import (
     Schema,
     SourceError,
 )
+from dpfit.exceptions import Code
 
 ROWS = 60
 # Hidden in the data; in no message.
@@ -31,11 +32,11 @@ STRUCT = pa.struct([("q", pa.int64())])
 
 @dataclass(frozen=True)
 class Case:
-    """What is fitted (made of a folder), the error, and a part of its message; or neither."""
+    """What is fitted (made of a folder), the error, and its code or a part of its message."""
 
     make: object
     error: type | None = None
-    message: str = ""
+    problem: Code | str = ""
     schema: Schema | None = None
     options: dict = field(default_factory=dict)
     predictions: int | None = None
@@ -63,15 +64,26 @@ def of(table):
     return lambda _: table
 
 
+class FailingZone(datetime.tzinfo):
+    """A time zone of the program's own."""
+
+    def utcoffset(self, date):
+        raise RuntimeError(TEXT)
+
+
 WHOLE = pa.table({"a": A, "price": Y})
 TEXTS = [TEXT, "v"] * (ROWS // 2)
 KNOWN = ["u", "v"] * (ROWS // 2)
+# Arrow does not check strings that it reads from Parquet files and from other programs.
+NOT_UTF8 = pa.Array.from_buffers(
+    pa.string(), ROWS, pa.array([TEXT.encode() + b"\xff", b"v"] * (ROWS // 2)).buffers()
+)
 DAY = datetime.date(2020, 1, 2)
 NO_ROWS = (ParameterError, "0 sample")
-ONE_TYPE = (ParameterError, "column 'b' must hold values of one type")
-NO_NUMBER = (ParameterError, "which is no number")
-SAY_LEVELS = (ParameterError, "list its levels, schema=Schema({'b': Categorical([...])})")
-NOT_FINITE = (NotFiniteError, 'NaN or infinite values; missing="drop" leaves')
+ONE_TYPE = (ParameterError, Code.MIXED_TYPES)
+NO_NUMBER = (ParameterError, Code.WRONG_TYPE)
+SAY_LEVELS = (ParameterError, Code.TEXT_COLUMN)
+NOT_FINITE = (NotFiniteError, 'NaN or infinity; missing="drop" drops')
 
 CASES = {
     # Values that are missing, or are no numbers.
@@ -106,7 +118,7 @@ CASES = {
         of((np.array([[{TEXT: 1}]] * ROWS), Y)), ParameterError, "float() argument"
     ),
     "an array of text": Case(
-        of((np.array([[1.5], [TEXT]], dtype=object), [1, 2])), ParameterError, "got text"
+        of((np.array([[1.5], [TEXT]], dtype=object), [1, 2])), ParameterError, "got strings"
     ),
     "lists": Case(of(polars([[1, 2]] * ROWS)), *NO_NUMBER),
     "structs": Case(of(arrow(pa.array([{"q": 1}] * ROWS, STRUCT))), *NO_NUMBER),
@@ -135,7 +147,7 @@ CASES = {
     "text in an array": Case(
         of((np.array([["u", TEXT]] * 9, dtype=object), Y[:9])),
         ParameterError,
-        "column 'x1' holds text",
+        Code.TEXT_COLUMN,
         schema=Schema({0: Categorical(["u"])}),
     ),
     "a category of polars": Case(of(polars(TEXTS, pl.Categorical)), *SAY_LEVELS),
@@ -143,13 +155,13 @@ CASES = {
     "text that is said to be yes or no": Case(of(frame(TEXTS)), *SAY_LEVELS, Schema({1: Binary()})),
     "unseen levels": Case(of(frame(TEXTS)), schema=LISTED),
     "numbers for levels that are texts": Case(
-        of(frame(A)), ParameterError, "its levels are texts", schema=LISTED
+        of(frame(A)), ParameterError, Code.WRONG_TYPE, schema=LISTED
     ),
     "dates for levels that are texts": Case(
-        of(arrow([DAY] * ROWS)), ParameterError, "levels in its schema are texts", schema=LISTED
+        of(arrow([DAY] * ROWS)), ParameterError, Code.WRONG_TYPE, schema=LISTED
     ),
     "text for levels that are numbers": Case(
-        of(frame(TEXTS)), ParameterError, "'b' holds text", schema=Schema({1: Categorical([1])})
+        of(frame(TEXTS)), ParameterError, Code.TEXT_COLUMN, schema=Schema({1: Categorical([1])})
     ),
     "a category of too many": Case(
         of(frame(pd.Categorical(TEXTS, [*map(str, range(5000)), TEXT, "v"]))),
@@ -164,17 +176,17 @@ CASES = {
     "no rows in a reader": Case(lambda _: (WHOLE.slice(0, 0).to_reader(), "price"), *NO_ROWS),
     "one row": Case(of((WHOLE.slice(0, 1), "price")), predictions=1),
     "no column but the target": Case(
-        of((WHOLE.select(["price"]), "price")), ParameterError, "0 feature(s)"
+        of((WHOLE.select(["price"]), "price")), ParameterError, Code.NO_FEATURES
     ),
     "no column but the target, in a reader": Case(
-        lambda _: (WHOLE.select(["price"]).to_reader(), "price"), ParameterError, "no column but"
+        lambda _: (WHOLE.select(["price"]).to_reader(), "price"), ParameterError, Code.NO_FEATURES
     ),
     "one column": Case(of((WHOLE, "price"))),
     "two columns of one name": Case(
-        of((pd.DataFrame(np.c_[A, A], columns=["a", "a"]), Y)), SourceError, "the same name"
+        of((pd.DataFrame(np.c_[A, A], columns=["a", "a"]), Y)), SourceError, Code.DUPLICATE_COLUMN
     ),
     "two columns of one name, in Arrow": Case(
-        of((pa.table([A, A], names=["a", "a"]), Y)), SourceError, "the same name"
+        of((pa.table([A, A], names=["a", "a"]), Y)), SourceError, Code.DUPLICATE_COLUMN
     ),
     "names that are no texts": Case(of((pd.DataFrame(np.c_[A, A]), Y))),
     "a series": Case(of((pd.Series(A), Y)), ParameterError, ""),
@@ -182,35 +194,64 @@ CASES = {
     "a target of another length": Case(
         of((WHOLE.select(["a"]), Y[:7])), ParameterError, "same number of rows"
     ),
-    "a target that is not there": Case(
-        of((WHOLE, "prize")), ParameterError, "no column 'prize' to be the target"
-    ),
+    "a target that is not there": Case(of((WHOLE, "prize")), ParameterError, Code.NO_COLUMN),
     "a name for the target of an array": Case(
-        of((np.c_[A, A], "price")), ParameterError, "no column 'price' to be the target"
+        of((np.c_[A, A], "price")), ParameterError, "no column 'price' to use as the target"
     ),
     "no target": Case(of((WHOLE, None)), ValueError, 'fit(frame, "cost")'),
     "a target of text": Case(
-        of((WHOLE.append_column("t", pa.array(TEXTS)), "t")), ParameterError, "the target 't' holds"
+        of((WHOLE.append_column("t", pa.array(TEXTS)), "t")), ParameterError, Code.TEXT_TARGET
     ),
     "a target of levels": Case(
         of((pd.DataFrame({"a": A, "t": pd.Categorical(TEXTS)}), "t")),
         ParameterError,
-        "the target 't' holds text",
+        Code.TEXT_TARGET,
     ),
     "a target that is the unit": Case(
         of((WHOLE, "price", "price")),
         ParameterError,
-        "cannot be the unit",
+        "target and unit must be different columns",
         options={"max_rows": 2},
     ),
     "a unit with fractions": Case(
-        of((*arrow(A), "b")), ParameterError, "unit must be whole numbers", options={"max_rows": 2}
+        of((*arrow(A), "b")), ParameterError, Code.UNIT_VALUES, options={"max_rows": 2}
     ),
     "a unit that is missing": Case(
         lambda _: (arrow([None, *TEXTS[1:]])[0].to_reader(), "price", "b"),
         ParameterError,
-        "never missing",
+        Code.UNIT_VALUES,
         options={"max_rows": 2},
+    ),
+    "a unit that is not UTF-8": Case(
+        of((*arrow(NOT_UTF8), "b")), ParameterError, Code.UNIT_VALUES, options={"max_rows": 2}
+    ),
+    "a unit that is not UTF-8, in a reader": Case(
+        lambda _: (arrow(NOT_UTF8)[0].to_reader(), "price", "b"),
+        ParameterError,
+        Code.UNIT_VALUES,
+        options={"max_rows": 2},
+    ),
+    "a unit that is not UTF-8, beside the table": Case(
+        of((A[:, None], Y, pd.Series(NOT_UTF8, dtype=pd.ArrowDtype(pa.string())))),
+        ParameterError,
+        Code.UNIT_VALUES,
+        options={"max_rows": 2},
+    ),
+    "a unit of 128 bits": Case(
+        of((*polars([2**100] * ROWS, pl.Int128), "b")),
+        ParameterError,
+        Code.UNIT_VALUES,
+        options={"max_rows": 2},
+    ),
+    "a unit that is no date of Python": Case(
+        of((*arrow(pa.array([2**60] * ROWS, pa.timestamp("s"))), "b")),
+        ParameterError,
+        Code.UNIT_VALUES,
+        options={"max_rows": 2},
+    ),
+    "a time zone that fails": Case(
+        of(frame(with_one(datetime.datetime(2020, 1, 2, tzinfo=FailingZone()), None, object))),
+        *ONE_TYPE,
     ),
     "bounds that are beyond all values": Case(
         of((WHOLE, "price")), schema=Schema({"a": Numeric(1e8, 2e8)})

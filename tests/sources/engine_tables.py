@@ -18,6 +18,8 @@ from dpfit import (
     PrivateLinearRegression,
     Schema,
 )
+from dpfit.sources.source import Reading, tell_nothing
+from dpfit.statistics import Gradient, MappedGram, ResidualCounts, RowMap, Scale
 
 CLASSES = [PrivateLinearRegression, PrivateAdditiveRegression]
 CITIES = ["Bonn", "Graz", "Köln", "Zug"]
@@ -110,3 +112,27 @@ def with_holes(whole, seed=2):
     for name in ("area", "price", "sold", "city"):
         frame.loc[rng.random(len(frame)) < 0.02, name] = pd.NaT if name == "sold" else None
     return pa.Table.from_pandas(frame, schema=whole.schema, preserve_index=False)
+
+
+def sums_of_mapped_rows(source):
+    """Return exact sums of rows that were stored, and mapped twice, as bytes."""
+    kinds = SCHEMA.resolve(source.names, source.columns, source.declared)
+    table = source.table(kinds, Reading("drop", None, None, tell_nothing))
+    rng = np.random.default_rng(5)
+    scale, columns = Scale(2.0**-8), [(20.0, 50.0, [(-2.0, 2.0, 0.3)])] * source.columns
+    first, second = rng.normal(size=(source.columns + 1, 12)), rng.normal(size=(12, 5))
+    try:
+        stored = table.store(RowMap(columns, (300.0, 100.0), scale, 0.2))
+        sums = [stored.sum(MappedGram(first))]
+        once = stored.mapped(first, free=True)
+        sums.append(once.sum(MappedGram(second)))
+        twice = once.mapped(second)
+        theta = rng.normal(size=5)
+        sums += [
+            twice.sum(Gradient(theta, 1000, scale, 2**22)),
+            twice.sum(ResidualCounts(theta, (10, 100, 1000), scale)),
+            once.sum(Gradient(np.resize(theta, 12), 1000, scale)),
+        ]
+    finally:
+        table.free()
+    return [total.to_bytes() for total in sums]

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpfit import Binary, Categorical, Numeric, ParameterError
+from dpfit import Binary, Categorical, Numeric, ParameterError, SourceError
+from dpfit.exceptions import Code
 from dpfit.sources.columns import encode_array, encode_arrow
-from dpfit.sources.scan import size_in_bytes
+from dpfit.sources.files.scan import size_in_bytes
+from dpfit.sources.files.spool import Spool
 from dpfit.sources.source import Read
-from dpfit.sources.spool import Spool
 
 quick = settings(max_examples=100, deadline=None)
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -236,7 +237,7 @@ def test_what_is_no_number_is_refused_for_its_type(values, kind):
         lambda: encode_arrow(pa.array(values), kind, "b"),
         lambda: encode_array(objects, kind, "b"),
     ):
-        with pytest.raises(ParameterError, match=r"'b' (holds|must hold)") as error:
+        with pytest.raises(ParameterError, match=r"'b' (contains|must contain|has type)") as error:
             encode()
         assert "SECRET" not in str(error.value)
 
@@ -294,8 +295,9 @@ def test_the_file_of_a_spool_has_no_name(tmp_path, monkeypatch):
     np.testing.assert_array_equal(list(second)[1].target, np.ones(1000))
     np.testing.assert_array_equal(next(first).target, np.ones(1000))
     os.ftruncate(spool._file.fileno(), 9000)
-    with pytest.raises(OSError, match="ends early"):
+    with pytest.raises(SourceError) as error:
         list(spool)
+    assert error.value.code is Code.TEMPORARY_FILE
     spool.close()
 
 

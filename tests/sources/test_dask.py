@@ -17,14 +17,19 @@ from dask.distributed import Client, LocalCluster
 from dpfit import (
     Categorical,
     NotFiniteError,
+    Numeric,
     ParameterError,
     PrivateLinearRegression,
     Schema,
     SourceError,
 )
-from dpfit.plain import RowMap
-from dpfit.sources import blocks, cluster
-from dpfit.sources.dask import DaskFrameSource, _unit_hashes
+from dpfit.exceptions import Code
+from dpfit.sources.engines import worker
+from dpfit.sources.engines.dask import DaskFrameSource, _DaskParts, _unit_hashes
+from dpfit.sources.frames import FrameSource
+from dpfit.sources.roles import Roles
+from dpfit.sources.source import Reading, tell_nothing
+from dpfit.statistics import Gradient, RowCount, RowMap, Scale, SquaredResiduals
 
 from .engine_tables import (
     CITIES,
@@ -37,6 +42,7 @@ from .engine_tables import (
     fitted,
     parquet_files,
     state,
+    sums_of_mapped_rows,
     table,
     with_holes,
     with_units,
@@ -106,19 +112,29 @@ def test_a_cluster_gives_the_bits_of_a_frame_in_memory(client, large, cls):
     np.testing.assert_array_equal(found, local.predict(whole))
 
 
+def test_rows_are_mapped_on_the_workers(client):
+    whole = with_holes(table(20_000)).to_pandas()
+    local = sums_of_mapped_rows(FrameSource.open(whole, Roles("price")))
+    with dask.config.set({"dataframe.convert-string": False}):
+        far = sums_of_mapped_rows(DaskFrameSource.open(in_parts(whole, 5), Roles("price")))
+    assert far == local
+    assert all_is_forgotten(client)
+
+
 def test_a_worker_that_is_killed_in_a_round_changes_no_bit(client, large, monkeypatch):
     whole, frame = large
-    sums, rounds = cluster._ClusterStored.gradient, []
+    sums, rounds = _DaskParts.reduce, []
     process = min(client.run(os.getpid).values())
 
-    def gradient(self, theta, tau, *, n_jobs=None):
-        rounds.append(theta)
-        if len(rounds) == 4:
-            assert tasks(client) >= 8
-            threading.Timer(0.02, os.kill, (process, signal.SIGKILL)).start()
-        return sums(self, theta, tau, n_jobs=n_jobs)
+    def reduce(self, statistic):
+        if isinstance(statistic, Gradient):
+            rounds.append(statistic)
+            if len(rounds) == 4:
+                assert tasks(client) >= 8
+                threading.Timer(0.02, os.kill, (process, signal.SIGKILL)).start()
+        return sums(self, statistic)
 
-    monkeypatch.setattr(cluster._ClusterStored, "gradient", gradient)
+    monkeypatch.setattr(_DaskParts, "reduce", reduce)
     far = fitted(PrivateLinearRegression, frame)
     assert process not in client.run(os.getpid).values()
     assert len(rounds) > 4
@@ -128,11 +144,14 @@ def test_a_worker_that_is_killed_in_a_round_changes_no_bit(client, large, monkey
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_workers_forget_the_rows_of_a_fit_that_ends_early(client, large, monkeypatch, error):
-    def fail(self, theta, tau, *, n_jobs=None):
-        assert tasks(client) >= 8
-        raise error
+    def fail(self, statistic):
+        if isinstance(statistic, Gradient):
+            assert tasks(client) >= 8
+            raise error
+        return sums(self, statistic)
 
-    monkeypatch.setattr(cluster._ClusterStored, "gradient", fail)
+    sums = _DaskParts.reduce
+    monkeypatch.setattr(_DaskParts, "reduce", fail)
     with pytest.raises(error):
         fitted(PrivateLinearRegression, large[1])
     assert all_is_forgotten(client)
@@ -171,11 +190,46 @@ def test_a_unit_has_one_hash_whatever_its_type():
     assert _unit_hashes(texts.astype(object)).equals(_unit_hashes(texts.astype("category")))
 
 
+def rows_of_units(parts, max_rows=2):
+    """Return how many rows are kept of partitions, given the units of the rows of each."""
+    frames = [
+        pd.DataFrame({"who": pd.Series(who, dtype=object), "x": np.arange(len(who)) + 100.0 * part})
+        for part, who in enumerate(parts)
+    ]
+    frame = dd.concat([in_parts(part.assign(y=1.0), 1) for part in frames])
+    source = DaskFrameSource(frame, "y", "who")
+    reading = Reading("error", 1, max_rows, tell_nothing)
+    return source.table([Numeric()], reading).sum(RowCount()).rows
+
+
+@pytest.mark.usefixtures("threads")
+def test_no_text_of_a_unit_splits_another_unit():
+    """A lone surrogate cannot be encoded; the rows beside it must still go where they belong."""
+    others = [[f"person {part}"] for part in range(8)]
+    odd = [["\ud800" * (part % 2) + str(part)] for part in range(8)]
+    for own in (others, odd):
+        assert rows_of_units([["bob"] * 10 + unit for unit in own]) == 2 + 8
+
+
+@pytest.mark.usefixtures("threads")
+def test_units_without_a_hash_are_refused(monkeypatch):
+    """Rows that went to a partition for no reason may belong to a unit that is in another, too."""
+
+    def fail(*arguments, **options):
+        raise MemoryError(MARKER_TEXT)
+
+    monkeypatch.setattr("pandas.util.hash_array", fail)
+    with pytest.raises(SourceError) as caught:
+        rows_of_units([["bob"] * 10] * 3)
+    assert caught.value.code is Code.FAILED
+    assert MARKER_TEXT not in chain(caught.value)
+
+
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("who", [[1.5, 2.0], [1.0, None], ["a", None], [True, False]])
 def test_units_that_cannot_be_told_apart_are_refused(who):
     whole = table(40).to_pandas().assign(who=who * 20)
-    with pytest.raises(ParameterError, match="unit must be whole numbers, or text"):
+    with pytest.raises(ParameterError, match="unit must contain only integers or only strings"):
         fitted(PrivateLinearRegression, in_parts(whole), unit="who", max_rows=2)
 
 
@@ -235,14 +289,49 @@ def test_what_a_partition_raises_is_not_shown(client, large):
     assert all_is_forgotten(client)
 
 
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize(
+    "later",
+    [
+        lambda frame: frame.sort_values("area"),
+        lambda frame: frame.set_index("floor", drop=False),
+        lambda frame: frame.repartition(partition_size="1MB"),
+    ],
+    ids=["sort_values", "set_index", "repartition"],
+)
+def test_what_dask_computes_before_the_rows_is_not_shown(later):
+    """Dask computes some things, such as quantiles, when it makes partitions of a lazy frame."""
+
+    def fail(frame):
+        raise ValueError(f"row 17 holds {MARKER}, {MARKER_TEXT}")
+
+    whole = table(40).to_pandas()
+    broken = in_parts(whole).map_partitions(fail, meta=whole[:0])
+    for X, y in ((later(broken), "price"), (in_parts(whole), later(broken)["price"])):
+        with pytest.raises(SourceError) as caught:
+            fitted(PrivateLinearRegression, X, y)
+        assert caught.value.code is Code.FAILED
+        assert "17" not in chain(caught.value)
+
+
 def test_an_error_of_no_class_of_ours_loses_its_text():
     def fail():
         raise KeyError(MARKER_TEXT)
 
-    failure = blocks.guarded(fail)
+    failure = worker.guarded(fail)
     assert isinstance(failure.error(), SourceError)
-    assert "KeyError" in failure.text
-    assert MARKER_TEXT not in failure.text
+    assert "KeyError" in failure.message
+    assert MARKER_TEXT not in str(failure)
+
+
+def test_an_error_of_dpfit_keeps_all_it_carries():
+    def fail():
+        raise ParameterError("a column", code=Code.TEXT_COLUMN, subject="city", hint="list levels")
+
+    error = worker.guarded(fail).error()
+    assert type(error) is ParameterError
+    assert str(error) == "a column; list levels"
+    assert (error.code, error.subject) == (Code.TEXT_COLUMN, "city")
 
 
 @pytest.mark.usefixtures("threads")
@@ -326,14 +415,19 @@ def test_the_example_in_the_documentation_runs(capsys):
 
 
 def test_a_block_travels():
-    row_map = RowMap([(0.0, 1.0, [(-1.0, 1.0, 0.5)])], (0.0, 1.0), 2.0**-18, 0.5)
+    scale = Scale(2.0**-18)
+    row_map = RowMap([(0.0, 1.0, [(-1.0, 1.0, 0.5)])], (0.0, 1.0), scale, 0.5)
     part = [([np.linspace(-1, 1, 100)], np.linspace(0, 1, 100))]
-    (block,) = blocks.Quantise(row_map, "error")(part)
+    (block,) = worker.Quantise(row_map, "error")(part)
     other = pickle.loads(pickle.dumps(block))
     theta = np.array([0.25, 0.5])
-    for statistic in (blocks.SumGradient(theta, 1000), blocks.SumEnergy(theta, 1000)):
-        assert statistic.of([block]).to_bytes() == statistic.of([other]).to_bytes()
+    for statistic in (Gradient(theta, 1000, scale), SquaredResiduals(theta, 1000, scale)):
+        one, two = (statistic.sum(worker.as_blocks([part])) for part in (block, other))
+        assert one.to_bytes() == two.to_bytes()
     assert block.__sizeof__() >= 100 * 8
-    columns, target = blocks.unpack(blocks.pack(part[0]))
+    (mapped,) = worker.MapRows(np.ones((2, 6)))([block])
+    assert pickle.loads(pickle.dumps(mapped)).to_bytes() == mapped.to_bytes()
+    assert mapped.__sizeof__() == 2 * block.__sizeof__()
+    columns, target = worker.unpack(worker.pack(part[0]))
     np.testing.assert_array_equal(columns, part[0][0])
     np.testing.assert_array_equal(target, part[0][1])

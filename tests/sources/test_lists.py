@@ -74,13 +74,14 @@ def test_one_row_of_a_list_does_not_make_other_columns_of_it():
     y = [float(a) + b for a, b in X]
     for rows in (X, [*X[:-1], [2, True]], tuple(X)):
         model = PrivateLinearRegression(epsilon=1.0).fit(rows, y)
-        assert model._kinds == [Numeric(), Numeric()]
-    assert PrivateLinearRegression(epsilon=1.0).fit(np.array(X), y)._kinds == [Binary(), Binary()]
+        assert model.model_.kinds == (Numeric(), Numeric())
+    model = PrivateLinearRegression(epsilon=1.0).fit(np.array(X), y)
+    assert model.model_.kinds == (Binary(), Binary())
 
 
 def test_one_text_in_a_list_does_not_make_texts_of_its_numbers():
     """As text and back again, a number of single precision is another one."""
     X = [[np.float32(0.1)], [np.float32(0.2)], ["3"]]
     for estimator in (PrivateLinearRegression(), AdaSSP()):
-        with pytest.raises(ParameterError, match="got text"):
+        with pytest.raises(ParameterError, match="got strings"):
             estimator.fit(X, [1.0, 2.0, 3.0])

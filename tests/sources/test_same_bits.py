@@ -10,21 +10,22 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import dpfit.table
 from dpfit import Categorical, PrivateLinearRegression, Schema, _native, scan_parquet
-from dpfit.sources.spool import Spool
+from dpfit.sources.files.spool import Spool
 
 from .houses import CLASSES, KINDS, NAMES, PLACES, SCHEMA, TOWNS, houses, objects, seeded
 
 every = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 ROWS = 200_000
-# Names are there or not, and are no numbers.
-NAMED = {"feature_names_in_", "coef_names_"}
+# Names are there or not, and are no numbers; an array does not tell a date from a number.
+NAMED = {"feature_names_in_", "coef_names_", "model_"}
 
 
 def fitted(model):
-    """Return everything that a fit has set but names, as bytes."""
-    found = {k: v for k, v in vars(model).items() if k.endswith("_") and k not in NAMED}
+    """Return everything that a fit has set but names and kinds, as bytes."""
+    names = {name for name in dir(model) if name.endswith("_") and name[0] != "_"} - NAMED
+    found = {name: getattr(model, name) for name in names}
+    found["heights"] = [model.model_.curve(place)[1] for place in range(model.n_features_in_)]
     return {name: pickle.dumps(value) for name, value in found.items()}
 
 
@@ -93,9 +94,9 @@ def test_the_same_units_are_the_same_model(kind, tmp_path):
         named = KINDS[kind](table.append_column("owner", owner), tmp_path / str(owner.type))
         found = seeded(CLASSES[0], *named[:2], unit="owner", schema=SCHEMA, **options)
         assert found.feature_names_in_.tolist() == NAMES
-        assert found.privacy_.unit_column == "owner"
+        assert found.privacy_.unit_name == "owner"
         # The values of an array have no name.
-        found.privacy_ = dataclasses.replace(found.privacy_, unit_column=None)
+        found.privacy_ = dataclasses.replace(found.privacy_, unit_name=None)
         assert fitted(found) == model
 
 
@@ -119,7 +120,7 @@ def test_past_the_limit_rows_are_in_files_without_names(tmp_path, monkeypatch):
 
     keep, store = Spool.add, _native.Rows
     monkeypatch.setattr(Spool, "add", add)
-    monkeypatch.setattr(dpfit.table._native, "Rows", rows)
+    monkeypatch.setattr(_native, "Rows", rows)
     seeded(CLASSES[0], scan, schema=schema)
     assert directories == [str(folder)]
     (spool,) = spools

@@ -20,10 +20,13 @@ from dpfit import (
     Schema,
     SourceError,
 )
-from dpfit.sources import cluster
-from dpfit.sources.blocks import CountRows
+from dpfit.sources.engines.cluster import FAN_IN
+from dpfit.sources.engines.spark import SparkSource, _SparkParts
+from dpfit.sources.frames import FrameSource
+from dpfit.sources.roles import Roles
 from dpfit.sources.source import Reading, tell_nothing
-from dpfit.sources.spark import SparkSource
+from dpfit.statistics import Histograms, RowCount
+from dpfit.statistics.statistic import merged
 
 from .engine_tables import (
     CLASSES,
@@ -35,10 +38,13 @@ from .engine_tables import (
     fitted,
     parquet_files,
     state,
+    sums_of_mapped_rows,
     table,
     with_holes,
     with_units,
 )
+
+READING = Reading("error", None, None, tell_nothing)
 
 
 def java():
@@ -128,42 +134,52 @@ def test_units_and_missing_rows_are_as_in_memory(spark, load):
     assert kept(spark) == 0
 
 
+def test_rows_are_mapped_by_the_executors(spark, load):
+    whole = with_holes(table(20_000))
+    local = sums_of_mapped_rows(FrameSource.open(whole, Roles("price")))
+    assert sums_of_mapped_rows(SparkSource(load(whole, 3), "price")) == local
+    assert kept(spark) == 0
+
+
 def test_many_parts_are_merged_by_workers(load):
     whole = table(3000)
     frame = load(whole, 10)
     kinds = SCHEMA.resolve(whole.column_names[:-1], 7, SparkSource(frame, "price").declared)
     # Most partitions are empty.
     for some, rows in ((frame, 3000), (frame.limit(5).repartition(10), 5)):
-        read = SparkSource(some, "price").table(kinds, Reading("error", None, None, tell_nothing))
+        read = SparkSource(some, "price").table(kinds, READING)
         try:
-            sums = read._parts.reduce(CountRows())
-            assert 1 <= len(sums) <= cluster.FAN_IN
-            assert CountRows().merge(sums).rows == rows
+            sums = read._parts.reduce(RowCount())
+            assert 1 <= len(sums) <= FAN_IN
+            assert merged(map(RowCount().read, sums)).rows == rows
         finally:
-            read.close()
+            read.free()
 
 
 def test_partitions_with_many_bytes_are_split(spark, load, monkeypatch):
-    monkeypatch.setattr("dpfit.sources.spark._MOST_BYTES", 1000)
-    monkeypatch.setattr("dpfit.sources.spark._GOOD_BYTES", 20_000)
+    monkeypatch.setattr("dpfit.sources.engines.spark._MOST_BYTES", 1000)
+    monkeypatch.setattr("dpfit.sources.engines.spark._GOOD_BYTES", 20_000)
     monkeypatch.setattr("dpfit.sources.source._FEWEST_ROWS", 100)
     monkeypatch.setattr("dpfit.sources.source._BATCH_VALUES", 100)
     frame = load(table(30_000), 1)
     kinds = SCHEMA.resolve(frame.columns[:-1], 7, SparkSource(frame, "price").declared)
-    read = SparkSource(frame, "price").table(kinds, Reading("error", None, None, tell_nothing))
+    read = SparkSource(frame, "price").table(kinds, READING)
     assert read._parts._count > 1
-    assert read.rows() == 30_000
-    read.close()
+    assert read.sum(RowCount()).rows == 30_000
+    read.free()
     assert kept(spark) == 0
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_spark_forgets_the_rows_of_a_fit_that_ends_early(spark, load, monkeypatch, error):
-    def fail(self, bins):
-        assert kept(spark) == 1
-        raise error
+    def fail(self, statistic):
+        if isinstance(statistic, Histograms):
+            assert kept(spark) == 1
+            raise error
+        return sums(self, statistic)
 
-    monkeypatch.setattr(cluster.ClusterTable, "histogram", fail)
+    sums = _SparkParts.reduce
+    monkeypatch.setattr(_SparkParts, "reduce", fail)
     with pytest.raises(error):
         fitted(PrivateLinearRegression, load(table(100)))
     assert kept(spark) == 0
@@ -205,9 +221,9 @@ def test_errors_of_workers_are_those_of_a_frame_in_memory(spark, load):
 
 def test_other_tables_of_spark_are_refused(load):
     frame = load(table(10))
-    with pytest.raises(ParameterError, match="give its name"):
+    with pytest.raises(ParameterError, match="must be the name of one of its columns"):
         fitted(PrivateLinearRegression, frame, np.zeros(10))
-    with pytest.raises(ParameterError, match="give its name"):
+    with pytest.raises(ParameterError, match="must be the name of one of its columns"):
         fitted(PrivateLinearRegression, frame, unit=np.zeros(10), max_rows=1)
     with pytest.raises(SourceError, match="the same name"):
         fitted(PrivateLinearRegression, frame.select("area", "area", "price"))
@@ -227,9 +243,9 @@ def test_numbers_are_not_taken_for_dates(load):
     source = SparkSource(load(table(10)), "price")
     for act in (
         lambda: source.predict([Date()] * source.columns, None),
-        lambda: source.parts([Date()] * source.columns, None),
+        lambda: source.parts([Date()] * source.columns, READING),
     ):
-        with pytest.raises(ParameterError, match="column 'area' must hold dates"):
+        with pytest.raises(ParameterError, match="column 'area' must contain dates"):
             act()
 
 
@@ -244,14 +260,12 @@ def test_dates_are_days_whatever_the_zone_of_the_session(spark):
     micros = np.datetime64("1960-11-06T01:30:00.123456").astype(np.int64).item()
     instant = micros // 86_400_000_000 + micros % 86_400_000_000 / 86_400_000_000
     expected = [-1.0, 1.25, instant, 1.5, 2.25]
-    read = SparkSource(frame.selectExpr("*", "0.0 as y"), "y").table(
-        source.declared, Reading("error", None, None, tell_nothing)
-    )
+    read = SparkSource(frame.selectExpr("*", "0.0 as y"), "y").table(source.declared, READING)
     try:
         packed = read._parts._frame.collect()[0]["packed"]
         columns, _ = read._parts._unpack(bytes(packed))
     finally:
-        read.close()
+        read.free()
     assert [column.item() for column in columns] == expected
     # Predictors that give a column as it is.
     found = [

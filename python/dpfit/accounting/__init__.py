@@ -1,24 +1,24 @@
-"""Privacy accounting: conversions, composition, events, and what a result says about itself.
+"""Privacy accounting: conversions, composition, events and records.
 
 =====================  ==========================================================================
-:func:`gdp_mu`         the largest mu within (epsilon, delta)
+:func:`gdp_mu`         the largest mu that implies (epsilon, delta)
 :func:`gdp_epsilon`    the smallest epsilon for mu at delta
 :func:`gdp_delta`      the smallest delta for mu at epsilon
 :func:`compose`        the mu of several releases together
-:func:`split`          mu divided in a ratio
-:func:`per_round`      mu divided into equal rounds
-:func:`gaussian_sigma` the noise that makes a release mu-GDP
-``Purse``              a budget spent step by step
-``GDPAccountant``      composes events; answers epsilon(delta) and delta(epsilon)
+:func:`split`          divides mu in a given ratio
+:func:`per_round`      divides mu among equal rounds
+:func:`gaussian_sigma` the standard deviation of the noise that makes a release mu-GDP
+``BudgetTracker``      a budget spent step by step
+``GDPAccountant``      composes events; returns epsilon(delta) and delta(epsilon)
 ``Release``            a Gaussian release; ``ApproximateRelease`` is an (epsilon, delta) one
-``PrivacyRecord``      what a fitted estimator's ``privacy_`` is
+``PrivacyRecord``      the attribute ``privacy_`` of a fitted estimator
 =====================  ==========================================================================
 
 Privacy
 -------
-Every number is rounded to the private side: mu, when it is a budget, down; mu, epsilon and delta,
-when they are a cost, up. The functions take epsilon from 1e-6 to 1e3 and delta from 1e-300 to 0.5.
-Accounting needs nothing but the standard library.
+Every number is rounded to the private side: a budget mu down; a cost mu, epsilon or delta up. The
+functions accept epsilon from 1e-6 to 1e3 and delta from 1e-300 to 0.5. Accounting needs only the
+standard library.
 
 Examples
 --------
@@ -29,8 +29,10 @@ Examples
 True
 """
 
-from dpfit.accounting._checks import DELTA_RANGE, EPSILON_RANGE, Neighbors
+from dpfit._typing import Neighbors
+from dpfit.accounting._checks import DELTA_RANGE, EPSILON_RANGE
 from dpfit.accounting.accountant import GDPAccountant
+from dpfit.accounting.budget import BudgetTracker
 from dpfit.accounting.events import ApproximateRelease, Event, Release, event_from_dict
 from dpfit.accounting.gdp import (
     compose,
@@ -41,21 +43,19 @@ from dpfit.accounting.gdp import (
     per_round,
     split,
 )
-from dpfit.accounting.purse import Purse
-from dpfit.accounting.record import PrivacyRecord, describe_unit
+from dpfit.accounting.record import PrivacyRecord
 
 __all__ = [
     "DELTA_RANGE",
     "EPSILON_RANGE",
     "ApproximateRelease",
+    "BudgetTracker",
     "Event",
     "GDPAccountant",
     "Neighbors",
     "PrivacyRecord",
-    "Purse",
     "Release",
     "compose",
-    "describe_unit",
     "event_from_dict",
     "gaussian_sigma",
     "gdp_delta",

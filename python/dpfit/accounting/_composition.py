@@ -1,6 +1,6 @@
-"""Composition of mu-GDP releases, and its inverse: mu divided among several of them.
+"""Composition of mu-GDP releases, and its inverse: the division of mu among several releases.
 
-Squares, sums and roots are exact integers, and each answer is rounded once, to the private side.
+Squares, sums and roots are exact integers. Each result is rounded once, to the private side.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from dpfit.accounting._checks import check_count, check_non_negative, check_positive
-from dpfit.accounting._rounding import root_of_ratio_down, root_up, sum_of_squares
+from dpfit._rounding import root_of_ratio_down, root_up, sum_of_squares
+from dpfit.accounting._checks import check_count, check_non_negative, check_positive, must_be
 from dpfit.exceptions import ParameterError
 
 __all__ = ["compose", "per_round", "split"]
@@ -23,12 +23,12 @@ def compose(*mus: float) -> float:
     Parameters
     ----------
     *mus : float
-        Privacy parameters of the releases; not negative.
+        Privacy parameters of the releases; >= 0.
 
     Returns
     -------
     float
-        The smallest double that is at least the exact root; 0 for no releases.
+        The smallest double that is at least the exact root; 0 without releases.
 
     Raises
     ------
@@ -37,9 +37,9 @@ def compose(*mus: float) -> float:
 
     Privacy
     -------
-    Releases that are mu_i-GDP, each chosen with sight of the earlier ones, are together mu-GDP
-    with the mu returned (Dong, Roth and Su 2022, corollary 3.3). Squares, sum and root are
-    exact integers; the only rounding is the last one, and it goes up.
+    Releases that are mu_i-GDP, where each may depend on the earlier ones, are together mu-GDP with
+    the returned mu (Dong, Roth and Su 2022, corollary 3.3). Squares, sum and root are exact
+    integers; only the result is rounded, upwards.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def compose(*mus: float) -> float:
     try:
         return root_up(*sum_of_squares(checked))
     except OverflowError:
-        raise ParameterError("mus compose to more than the largest double") from None
+        raise ParameterError("the composed mu exceeds the largest double") from None
 
 
 def split(mu: float, ratio: Iterable[float]) -> tuple[float, ...]:
@@ -61,26 +61,25 @@ def split(mu: float, ratio: Iterable[float]) -> tuple[float, ...]:
     Parameters
     ----------
     mu : float
-        What the releases may compose to; positive.
+        The mu that the releases may compose to; positive.
     ratio : iterable of float
-        Relative size of each part; all positive, at least one.
+        Relative size of each part; positive. At least one.
 
     Returns
     -------
     tuple of float
-        For each entry r the largest double that is at most ``mu * r / sqrt(sum of squares)``.
+        For each entry r, the largest double that is at most ``mu * r / sqrt(sum of squares)``.
 
     Raises
     ------
     ParameterError
-        If a parameter is not a number in its range, or a part would be below the smallest normal
-        double.
+        If a parameter is not a number in its range, or a part would be less than the smallest
+        normal double.
 
     Privacy
     -------
-    The parts compose to at most mu in exact arithmetic, because each is rounded down from exact
-    integers; they compose to mu within a few units in the last place, so nothing is wasted.
-    ``compose(*split(mu, ratio)) <= mu`` holds as doubles, too.
+    Parts are computed in exact integers and rounded down, so in exact arithmetic they compose to at
+    most mu. The loss is a few ulps. ``compose(*split(mu, ratio)) <= mu`` holds for doubles, too.
 
     Examples
     --------
@@ -89,10 +88,10 @@ def split(mu: float, ratio: Iterable[float]) -> tuple[float, ...]:
     """
     mu = check_positive("mu", mu)
     if not isinstance(ratio, Iterable):
-        raise ParameterError(f"ratio must hold positive numbers, got {type(ratio).__name__}")
+        raise must_be("ratio", "a sequence of positive numbers", type(ratio).__name__)
     shares = [check_positive(f"ratio[{i}]", share) for i, share in enumerate(ratio)]
     if not shares:
-        raise ParameterError("ratio must hold at least one number")
+        raise must_be("ratio", "a sequence of positive numbers", "an empty one")
     total, total_exponent = sum_of_squares((share, 1) for share in shares)
     whole, whole_exponent = sum_of_squares([(mu, 1)])
     parts: dict[float, float] = {}
@@ -103,10 +102,7 @@ def split(mu: float, ratio: Iterable[float]) -> tuple[float, ...]:
         exponent += whole_exponent - total_exponent
         parts[share] = root_of_ratio_down(whole * square, total, exponent)
         if parts[share] < _SMALLEST_NORMAL:
-            raise ParameterError(
-                f"ratio[{i}]={share!r} is too small: its part of mu={mu!r} must be at least "
-                f"{_SMALLEST_NORMAL!r}"
-            )
+            raise _part_too_small(f"ratio[{i}]={share!r} is too small", mu)
     return tuple(parts[share] for share in shares)
 
 
@@ -116,7 +112,7 @@ def per_round(mu: float, count: int) -> float:
     Parameters
     ----------
     mu : float
-        What the releases may compose to; positive.
+        The mu that the releases may compose to; positive.
     count : int
         Number of releases; at least 1.
 
@@ -128,13 +124,13 @@ def per_round(mu: float, count: int) -> float:
     Raises
     ------
     ParameterError
-        If a parameter is not a number in its range, or the part would be below the smallest
+        If a parameter is not a number in its range, or the part would be less than the smallest
         normal double.
 
     Privacy
     -------
-    As for :func:`split`: ``count`` releases of this mu compose to at most the given mu in exact
-    arithmetic.
+    As for :func:`split`: in exact arithmetic, ``count`` releases with the returned mu compose to at
+    most the given mu.
 
     Examples
     --------
@@ -146,8 +142,9 @@ def per_round(mu: float, count: int) -> float:
     whole, exponent = sum_of_squares([(mu, 1)])
     part = root_of_ratio_down(whole, count, exponent)
     if part < _SMALLEST_NORMAL:
-        raise ParameterError(
-            f"count={count} is too large: each part of mu={mu!r} must be at least "
-            f"{_SMALLEST_NORMAL!r}"
-        )
+        raise _part_too_small(f"count={count} is too large", mu)
     return part
+
+
+def _part_too_small(problem: str, mu: float) -> ParameterError:
+    return ParameterError(f"{problem}: each part of mu={mu!r} must be >= {_SMALLEST_NORMAL!r}")

@@ -1,4 +1,4 @@
-"""The accountant: events in, one guarantee out."""
+"""The accountant, which composes events into one guarantee."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Self
 
+from dpfit._rounding import fraction_down, fraction_up, root_up, sum_of_squares
+from dpfit._typing import Neighbors
 from dpfit.accounting._checks import (
     DELTA_RANGE,
     EPSILON_RANGE,
-    Neighbors,
     check_neighbors,
     check_within,
+    must_be,
 )
-from dpfit.accounting._rounding import fraction_down, fraction_up, root_up, sum_of_squares
 from dpfit.accounting.events import ApproximateRelease, Event, Release
 from dpfit.accounting.gdp import gdp_delta, gdp_epsilon, gdp_mu
 from dpfit.exceptions import ParameterError
@@ -23,26 +24,26 @@ __all__ = ["GDPAccountant"]
 
 
 class GDPAccountant:
-    """Composes releases on one data set under one neighbouring relation.
+    """Compose releases on one data set under one neighbouring relation.
 
-    Gaussian releases compose exactly, as the root of the sum of the squares of their mu. Releases
-    of which only (epsilon, delta) is known are kept beside them: their epsilons and deltas are
-    added to those of the Gaussian part.
+    Gaussian releases compose exactly: their mu is the root of the sum of squares. If only
+    (epsilon, delta) of a release is known, these are added to the epsilon and delta of the
+    Gaussian part.
 
     Parameters
     ----------
     neighbors : {"add_remove", "replace"}, default "add_remove"
-        The relation that every event must refer to.
+        The neighbouring relation of every event.
 
     Privacy
     -------
-    What :meth:`epsilon` and :meth:`delta` return holds for all events together, each mechanism
-    being allowed to depend on the results of the earlier ones. The Gaussian part follows from
-    composition of Gaussian differential privacy (Dong, Roth and Su 2022, corollary 3.3), the sum of
-    the parts from basic composition (Dwork and Roth 2014, theorem 3.16). Gaussian releases may be
-    grouped although others came between them, because composition of trade-off functions does
-    not depend on the order (Dong, Roth and Su 2022, section 3.1). Sums are exact and rounded once,
-    to the private side.
+    The results of :meth:`epsilon` and :meth:`delta` hold for all events together. Each mechanism
+    may depend on the results of earlier ones. The Gaussian part follows from composition of
+    Gaussian differential privacy (Dong, Roth and Su 2022, corollary 3.3), the sum of the parts from
+    basic composition (Dwork and Roth 2014, theorem 3.16). Gaussian releases may be grouped even if
+    others were made between them, because composition of trade-off functions does not depend on
+    the order (Dong, Roth and Su 2022, section 3.1). Sums are exact and rounded once, to the private
+    side.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class GDPAccountant:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The events so far, in the order in which they were added."""
+        """The events, in the order in which they were added."""
         return self._events
 
     @property
@@ -77,12 +78,12 @@ class GDPAccountant:
 
         Privacy
         -------
-        The Gaussian releases are together mu-GDP. The other events are not covered by it.
+        The Gaussian releases together are mu-GDP. This does not cover the other events.
         """
         try:
             return root_up(*sum_of_squares((event.mu, event.count) for event in self._gaussian()))
         except OverflowError:
-            raise ParameterError("the releases compose to more than the largest double") from None
+            raise ParameterError("the composed mu exceeds the largest double") from None
 
     def add(self, event: Event) -> Self:
         """Add one event.
@@ -94,22 +95,21 @@ class GDPAccountant:
         Returns
         -------
         GDPAccountant
-            This accountant, so that calls can be chained.
+            The accountant itself, so that calls can be chained.
 
         Raises
         ------
         ParameterError
-            If the event is of an unknown type or refers to another neighbouring relation. The
-            accountant is then as it was before.
+            As for :meth:`compose`.
 
         Privacy
         -------
-        Nothing is ever taken off the account.
+        Events cannot be removed.
         """
         return self.compose((event,))
 
     def compose(self, events: Iterable[Event]) -> Self:
-        """Add several events, all or none.
+        """Add several events: all of them, or none if one is invalid.
 
         Parameters
         ----------
@@ -118,31 +118,27 @@ class GDPAccountant:
         Returns
         -------
         GDPAccountant
-            This accountant, so that calls can be chained.
+            The accountant itself, so that calls can be chained.
 
         Raises
         ------
         ParameterError
-            If one of the events cannot be added. None of them is added then.
+            If an event has an unknown type or another neighbouring relation. The accountant does
+            not change.
 
         Privacy
         -------
-        Every event is checked before the first is added: an account never holds a part of what
-        was composed.
+        All events are checked before the first one is added.
         """
         new = tuple(events)
         for i, event in enumerate(new):
-            # An exact match: a subclass could mean something else by the same fields.
+            # An exact match: a subclass could give the same fields another meaning.
             if type(event) is not Release and type(event) is not ApproximateRelease:
-                raise ParameterError(
-                    f"events[{i}] has type {type(event).__name__}; known are Release and "
-                    "ApproximateRelease"
-                )
+                allowed = "a Release or an ApproximateRelease"
+                raise must_be(f"events[{i}]", allowed, type(event).__name__)
             if event.neighbors != self._neighbors:
-                raise ParameterError(
-                    f"events[{i}].neighbors={event.neighbors!r} differs from the accountant's "
-                    f"neighbors={self._neighbors!r}"
-                )
+                allowed = f"{self._neighbors!r}, as for the accountant"
+                raise must_be(f"events[{i}].neighbors", allowed, repr(event.neighbors))
         self._events += new
         return self
 
@@ -152,14 +148,14 @@ class GDPAccountant:
         Parameters
         ----------
         delta : float
-            From 1e-300 to 0.5, and above the deltas of the (epsilon, delta) events; 0 is allowed
-            if all events are pure.
+            From 1e-300 to 0.5, and larger than the deltas of the (epsilon, delta) events. 0 is
+            allowed if no event needs a delta.
 
         Returns
         -------
         float
-            The epsilon of the Gaussian part at what the other events leave of delta, plus their
-            epsilons, rounded up. 0 if there are no events.
+            The epsilon of the Gaussian part at the delta that the other events leave, plus the
+            epsilons of the other events, rounded up. 0 if there are no events.
 
         Raises
         ------
@@ -174,11 +170,9 @@ class GDPAccountant:
         spent_epsilon, spent_delta = self._approximate()
         if not self._gaussian():
             if spent_delta > delta:
-                raise _delta_too_small(delta, fraction_up(spent_delta))
+                raise _too_small("delta", delta, spent_delta, DELTA_RANGE)
             return fraction_up(spent_epsilon)
-        rest = fraction_down(Fraction(delta) - spent_delta)
-        if rest < DELTA_RANGE[0]:
-            raise _delta_too_small(delta, fraction_up(spent_delta + Fraction(DELTA_RANGE[0])))
+        rest = _rest("delta", delta, spent_delta, DELTA_RANGE)
         return fraction_up(Fraction(gdp_epsilon(self.mu, rest)) + spent_epsilon)
 
     def delta(self, epsilon: float) -> float:
@@ -187,13 +181,13 @@ class GDPAccountant:
         Parameters
         ----------
         epsilon : float
-            From 1e-6 to 1e3, and above the epsilons of the (epsilon, delta) events.
+            From 1e-6 to 1e3, and larger than the epsilons of the (epsilon, delta) events.
 
         Returns
         -------
         float
-            The delta of the Gaussian part at what the other events leave of epsilon, plus their
-            deltas, rounded up; at most 1. 0 if there are no events, or pure ones only.
+            The delta of the Gaussian part at the epsilon that the other events leave, plus the
+            deltas of the other events, rounded up; at most 1. 0 if no event needs a delta.
 
         Raises
         ------
@@ -208,29 +202,26 @@ class GDPAccountant:
         spent_epsilon, spent_delta = self._approximate()
         if not self._gaussian():
             if spent_epsilon > epsilon:
-                raise _epsilon_too_small(epsilon, fraction_up(spent_epsilon))
+                raise _too_small("epsilon", epsilon, spent_epsilon, EPSILON_RANGE)
             return min(fraction_up(spent_delta), 1.0)
-        rest = fraction_down(Fraction(epsilon) - spent_epsilon)
-        if rest < EPSILON_RANGE[0]:
-            lowest = fraction_up(spent_epsilon + Fraction(EPSILON_RANGE[0]))
-            raise _epsilon_too_small(epsilon, lowest)
+        rest = _rest("epsilon", epsilon, spent_epsilon, EPSILON_RANGE)
         return min(fraction_up(Fraction(gdp_delta(self.mu, rest)) + spent_delta), 1.0)
 
     def gaussian_budget(self, epsilon: float, delta: float) -> float:
-        """Return what all Gaussian releases together may cost within a total (epsilon, delta).
+        """Return the mu of all Gaussian releases that a total (epsilon, delta) allows.
 
         Parameters
         ----------
         epsilon : float
-            From 1e-6 to 1e3, and above the epsilons of the (epsilon, delta) events.
+            From 1e-6 to 1e3, and larger than the epsilons of the (epsilon, delta) events.
         delta : float
-            From 1e-300 to 0.5, and above the deltas of the (epsilon, delta) events.
+            From 1e-300 to 0.5, and larger than the deltas of the (epsilon, delta) events.
 
         Returns
         -------
         float
-            The largest mu that can be certified, those Gaussian releases included that are
-            already on the account.
+            The largest mu that can be certified. It includes the Gaussian releases that were
+            already added.
 
         Raises
         ------
@@ -250,17 +241,13 @@ class GDPAccountant:
         epsilon = check_within("epsilon", epsilon, EPSILON_RANGE)
         delta = check_within("delta", delta, DELTA_RANGE)
         spent_epsilon, spent_delta = self._approximate()
-        rest_epsilon = fraction_down(Fraction(epsilon) - spent_epsilon)
-        if rest_epsilon < EPSILON_RANGE[0]:
-            lowest = fraction_up(spent_epsilon + Fraction(EPSILON_RANGE[0]))
-            raise _epsilon_too_small(epsilon, lowest)
-        rest_delta = fraction_down(Fraction(delta) - spent_delta)
-        if rest_delta < DELTA_RANGE[0]:
-            raise _delta_too_small(delta, fraction_up(spent_delta + Fraction(DELTA_RANGE[0])))
-        return gdp_mu(rest_epsilon, rest_delta)
+        return gdp_mu(
+            _rest("epsilon", epsilon, spent_epsilon, EPSILON_RANGE),
+            _rest("delta", delta, spent_delta, DELTA_RANGE),
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the account as a dictionary of plain values."""
+        """Return the events and their mu as a dictionary of plain values."""
         return {
             "neighbors": self._neighbors,
             "mu": self.mu,
@@ -268,7 +255,7 @@ class GDPAccountant:
         }
 
     def to_json(self) -> str:
-        """Return the account as JSON."""
+        """Return the events and their mu as JSON."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def __repr__(self) -> str:
@@ -290,20 +277,21 @@ class GDPAccountant:
         )
 
 
-def _delta_too_small(delta: float, lowest: float) -> ParameterError:
-    return _too_small("delta", delta, lowest, DELTA_RANGE[1])
+def _rest(name: str, total: float, spent: Fraction, allowed: tuple[float, float]) -> float:
+    """Return what the (epsilon, delta) events leave for the Gaussian ones, rounded down."""
+    rest = fraction_down(Fraction(total) - spent)
+    if rest < allowed[0]:
+        raise _too_small(name, total, spent + Fraction(allowed[0]), allowed)
+    return rest
 
 
-def _epsilon_too_small(epsilon: float, lowest: float) -> ParameterError:
-    return _too_small("epsilon", epsilon, lowest, EPSILON_RANGE[1])
-
-
-def _too_small(name: str, value: float, lowest: float, highest: float) -> ParameterError:
-    if lowest > highest:
+def _too_small(
+    name: str, value: float, lowest: Fraction, allowed: tuple[float, float]
+) -> ParameterError:
+    least = fraction_up(lowest)
+    if least > allowed[1]:
         return ParameterError(
-            f"{name}={value!r} is out of range: the events alone need {name} >= {lowest!r}, and "
-            f"{name} cannot exceed {highest!r}"
+            f"the events need {name} >= {least!r}, but {name} cannot exceed {allowed[1]!r}",
+            subject=name,
         )
-    return ParameterError(
-        f"{name}={value!r} is too small for the events: {lowest!r} <= {name} <= {highest!r}"
-    )
+    return must_be(name, f"between {least!r} and {allowed[1]!r} for these events", value)

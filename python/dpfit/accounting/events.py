@@ -1,6 +1,6 @@
-"""Releases as data: what was let out, how sensitive it was, what it cost.
+"""Releases as data: which statistic was released, its sensitivity and its cost.
 
-An event describes a release, not its outcome. It holds parameters and no number that was read
+An event describes a release, not its result. It contains parameters, and no number that was read
 from the data.
 """
 
@@ -11,15 +11,16 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Literal, Self
 
+from dpfit._typing import Neighbors
 from dpfit.accounting._checks import (
     DELTA_RANGE,
     EPSILON_RANGE,
-    Neighbors,
     check_count,
     check_name,
     check_neighbors,
     check_positive,
     check_within,
+    must_be,
 )
 from dpfit.accounting.gdp import gaussian_sigma
 from dpfit.exceptions import ParameterError
@@ -36,30 +37,31 @@ class Release:
     statistic : str
         What was released, for example ``"gram"``.
     sensitivity : float
-        Largest Euclidean distance between the statistic of two neighbouring tables, in the
-        statistic's own units.
+        Largest Euclidean distance between the statistics of two neighbouring tables, on the scale
+        of the statistic.
     mu : float
         Privacy parameter of one round.
     neighbors : {"add_remove", "replace"}
         The neighbouring relation that ``sensitivity`` refers to.
     sigma : float, optional
-        Standard deviation of the noise, in the statistic's own units. By default the smallest
-        that gives ``mu``.
+        Standard deviation of the noise, on the scale of the statistic. By default, the smallest
+        one that gives ``mu``.
     count : int, default 1
         Number of rounds.
     mechanism : str, default "gaussian"
-        No other is allowed; it is here so that it appears in records.
+        The only allowed value. It is a field so that it appears in records.
 
     Raises
     ------
     ParameterError
-        If a parameter is not usable, or if ``sigma`` is too small for ``mu``.
+        If a parameter is invalid, or if ``sigma`` is too small for ``mu``.
 
     Privacy
     -------
-    One round is mu-GDP, and all are ``mu * sqrt(count)``-GDP, if the sensitivity is true and the
-    noise is normal with at least this sigma. That ``sensitivity <= mu * sigma`` is checked in
-    exact arithmetic; the sensitivity itself is the caller's claim.
+    If the sensitivity is correct and the noise is normal with at least this sigma, one round is
+    mu-GDP and all rounds together are ``mu * sqrt(count)``-GDP. The condition
+    ``sensitivity <= mu * sigma`` is checked in exact arithmetic. The sensitivity itself is the
+    caller's claim.
 
     Examples
     --------
@@ -77,9 +79,9 @@ class Release:
     mechanism: Literal["gaussian"] = "gaussian"
 
     def __post_init__(self) -> None:
-        """Check and normalise the fields."""
+        """Check the fields and convert them to plain types."""
         if self.mechanism != "gaussian":
-            raise ParameterError(f"mechanism={self.mechanism!r} must be 'gaussian'")
+            raise must_be("mechanism", "'gaussian'", repr(self.mechanism))
         sensitivity = check_positive("sensitivity", self.sensitivity)
         mu = check_positive("mu", self.mu)
         if self.sigma is None:  # type: ignore[redundant-expr, unused-ignore]
@@ -87,10 +89,9 @@ class Release:
         else:
             sigma = check_positive("sigma", self.sigma)
             if Fraction(sensitivity) > Fraction(mu) * Fraction(sigma):
-                raise ParameterError(
-                    f"sigma={sigma!r} is too small: mu={mu!r} at sensitivity={sensitivity!r} needs "
-                    f"sigma >= {gaussian_sigma(sensitivity, mu)!r}"
-                )
+                least = gaussian_sigma(sensitivity, mu)
+                allowed = f">= {least!r} for mu={mu!r} and sensitivity={sensitivity!r}"
+                raise must_be("sigma", allowed, sigma)
         _set(
             self,
             statistic=check_name("statistic", self.statistic),
@@ -113,12 +114,12 @@ class Release:
 
 @dataclass(frozen=True, kw_only=True)
 class ApproximateRelease:
-    """A release that is known to be (epsilon, delta)-DP and nothing more.
+    """A release of which only (epsilon, delta) is known.
 
     Parameters
     ----------
     mechanism : str
-        How it was made private, for example ``"exponential"``.
+        The privacy mechanism, for example ``"exponential"``.
     statistic : str
         What was released.
     epsilon : float
@@ -131,12 +132,12 @@ class ApproximateRelease:
     Raises
     ------
     ParameterError
-        If a parameter is not usable, or if epsilon and delta are both 0.
+        If a parameter is invalid, or if epsilon and delta are both 0.
 
     Privacy
     -------
-    The pair (epsilon, delta) is the caller's claim. An accountant adds such pairs up, which holds
-    for every mechanism.
+    The pair (epsilon, delta) is the caller's claim. An accountant adds up such pairs, which is
+    valid for every mechanism.
 
     Examples
     --------
@@ -153,16 +154,14 @@ class ApproximateRelease:
     neighbors: Neighbors
 
     def __post_init__(self) -> None:
-        """Check and normalise the fields."""
+        """Check the fields and convert them to plain types."""
         epsilon = check_within("epsilon", self.epsilon, (0.0, EPSILON_RANGE[1]))
         delta = check_within("delta", self.delta, (0.0, DELTA_RANGE[1]))
         if 0.0 < delta < DELTA_RANGE[0]:
-            raise ParameterError(
-                f"delta={delta!r} is out of range: 0 or {DELTA_RANGE[0]!r} <= delta <= "
-                f"{DELTA_RANGE[1]!r}"
-            )
+            low, high = DELTA_RANGE
+            raise must_be("delta", f"0 or between {low!r} and {high!r}", delta)
         if epsilon == delta == 0.0:
-            raise ParameterError("epsilon=0.0 and delta=0.0: a release must have a cost")
+            raise ParameterError("epsilon and delta are both 0: a release must have a cost")
         _set(
             self,
             mechanism=check_name("mechanism", self.mechanism),
@@ -183,7 +182,7 @@ class ApproximateRelease:
 
 
 Event = Release | ApproximateRelease
-"""What an accountant understands."""
+"""The types of events that an accountant accepts."""
 
 _TYPES: dict[str, type[Release] | type[ApproximateRelease]] = {
     "Release": Release,
@@ -192,12 +191,12 @@ _TYPES: dict[str, type[Release] | type[ApproximateRelease]] = {
 
 
 def event_from_dict(fields: Mapping[str, Any]) -> Event:
-    """Return the event that its ``to_dict`` wrote.
+    """Return the event that ``to_dict`` wrote.
 
     Parameters
     ----------
     fields : mapping
-        As written by ``to_dict``; the entry ``"type"`` says which event it is.
+        As written by ``to_dict``. The entry ``"type"`` is the name of the class.
 
     Returns
     -------
@@ -206,12 +205,11 @@ def event_from_dict(fields: Mapping[str, Any]) -> Event:
     Raises
     ------
     ParameterError
-        If the type is unknown, or the fields are not those of the type.
+        If the type is unknown, or the fields do not match it.
 
     Privacy
     -------
-    The event is checked as if it were made anew, so a changed file cannot hold an event that
-    could not be made.
+    All checks of a new event are made, so a modified file cannot contain an invalid event.
 
     Examples
     --------
@@ -220,25 +218,25 @@ def event_from_dict(fields: Mapping[str, Any]) -> Event:
     True
     """
     if not isinstance(fields, Mapping):
-        raise ParameterError(f"an event must be a mapping, got {type(fields).__name__}")
+        raise must_be("an event", "a mapping", type(fields).__name__)
     kind = fields.get("type")
     if not isinstance(kind, str) or kind not in _TYPES:
-        raise ParameterError(f"type={kind!r} must be one of {sorted(_TYPES)}")
+        raise must_be("type", f"one of {sorted(_TYPES)}", repr(kind))
     return _TYPES[kind].from_dict(fields)
 
 
 def _fields(cls: type[Release] | type[ApproximateRelease], fields: Mapping[str, Any]) -> Any:
-    """Return the keyword arguments in a dictionary that must hold all fields and no others."""
+    """Return the keyword arguments from a dictionary, which must have exactly the fields."""
     expected = {"type", *cls.__dataclass_fields__}
     if set(fields) != expected:
         wrong = sorted(str(name) for name in set(fields) ^ expected)
         raise ParameterError(f"{cls.__name__}: missing or unknown fields {wrong}")
     if fields["type"] != cls.__name__:
-        raise ParameterError(f"type={fields['type']!r} must be {cls.__name__!r}")
+        raise must_be("type", repr(cls.__name__), repr(fields["type"]))
     return {name: value for name, value in fields.items() if name != "type"}
 
 
 def _set(event: object, **values: object) -> None:
-    """Store checked values in a frozen dataclass that is being made."""
+    """Store checked values in a frozen dataclass, from its ``__post_init__``."""
     for name, value in values.items():
         object.__setattr__(event, name, value)

@@ -1,12 +1,12 @@
 """Gaussian differential privacy: conversions and composition with directed rounding.
 
-A release is mu-GDP if telling two neighbouring tables apart by it is no easier than telling
-N(0, 1) from N(mu, 1) by one draw (Dong, Roth and Su 2022, arXiv:1905.02383). The functions here
-convert between mu and (epsilon, delta), and compose and split mu. Each answers with a double on the
-private side of the exact answer: no function promises more privacy than there is.
+A release is mu-GDP if distinguishing two neighbouring tables by it is at least as hard as
+distinguishing N(0, 1) from N(mu, 1) by one draw (Dong, Roth and Su 2022, arXiv:1905.02383). These
+functions convert between mu and (epsilon, delta), and compose and split mu. Results are rounded to
+the private side: no function promises more privacy than there is.
 
-Only the standard library is used. ``docs/privacy/gdp.md`` explains the evaluation and its error
-bound.
+The module needs only the standard library. ``docs/privacy/gdp.md`` explains the evaluation and its
+error bound.
 """
 
 from __future__ import annotations
@@ -15,10 +15,17 @@ import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from dpfit.accounting._checks import DELTA_RANGE, EPSILON_RANGE, check_positive, check_within
+from dpfit._rounding import decimal_down, decimal_up, fraction_up
+from dpfit.accounting._checks import (
+    DELTA_RANGE,
+    EPSILON_RANGE,
+    check_positive,
+    check_within,
+    must_be,
+)
 from dpfit.accounting._composition import compose, per_round, split
-from dpfit.accounting._guess import guess_epsilon, guess_mu
-from dpfit.accounting._profile import (
+from dpfit.accounting._initial_guess import initial_epsilon, initial_mu
+from dpfit.accounting._privacy_profile import (
     CONTEXT,
     HIGHEST_A,
     LOWEST_A,
@@ -26,16 +33,16 @@ from dpfit.accounting._profile import (
     Profile,
     evaluate,
 )
-from dpfit.accounting._rounding import decimal_down, decimal_up, fraction_up
 from dpfit.exceptions import ParameterError
 
 __all__ = ["compose", "gaussian_sigma", "gdp_delta", "gdp_epsilon", "gdp_mu", "per_round", "split"]
 
-# No (epsilon, delta) in range leads to a mu outside these.
-_NEGLIGIBLE_MU = 1e-9
-_HOPELESS_MU = 100.0
+# For every (epsilon, delta) in range, mu is between these two.
+_SMALLEST_MU = 1e-9
+_LARGEST_MU = 100.0
 
 _SAFETY = 1 + RELATIVE_ERROR
+# Roots are moved by this much, so that a root that is a double is not rounded away from it.
 _NUDGE = Decimal("1e-18")
 _CONVERGED = Decimal("1e-10")
 _NEWTON_STEPS = 20
@@ -55,8 +62,8 @@ def gdp_delta(mu: float, epsilon: float) -> float:
     Returns
     -------
     float
-        ``Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2)``, rounded up. Never less
-        than 1e-300 and never more than 1.
+        ``Phi(-epsilon/mu + mu/2) - exp(epsilon) Phi(-epsilon/mu - mu/2)``, rounded up; at least
+        1e-300 and at most 1.
 
     Raises
     ------
@@ -65,8 +72,8 @@ def gdp_delta(mu: float, epsilon: float) -> float:
 
     Privacy
     -------
-    A mu-GDP release is (epsilon, delta)-DP with the delta returned: the exact value is increased
-    by the bound on the evaluation error and then rounded up to a double.
+    A mu-GDP release is (epsilon, delta)-DP with the returned delta. The computed value is increased
+    by the bound on its error and rounded up to a double.
 
     Examples
     --------
@@ -75,9 +82,9 @@ def gdp_delta(mu: float, epsilon: float) -> float:
     """
     mu = check_positive("mu", mu)
     epsilon = check_within("epsilon", epsilon, EPSILON_RANGE)
-    if mu < _NEGLIGIBLE_MU:
+    if mu < _SMALLEST_MU:
         return DELTA_RANGE[0]
-    if mu > _HOPELESS_MU:
+    if mu > _LARGEST_MU:
         return 1.0
     exact_mu, exact_epsilon = Decimal.from_float(mu), Decimal.from_float(epsilon)
     with localcontext(CONTEXT):
@@ -112,9 +119,9 @@ def gdp_mu(epsilon: float, delta: float) -> float:
 
     Privacy
     -------
-    Releases that compose to the mu returned, or to less, are together (epsilon, delta)-DP. A
-    guess is refined with 50 digits, rounded to a double, and then checked: while the profile plus
-    its error bound exceeds delta, the answer steps down to the next smaller double.
+    Releases that compose to at most the returned mu are together (epsilon, delta)-DP. A starting
+    point is refined with 50 digits, rounded to a double and then checked: while the profile plus
+    its error bound exceeds delta, the next smaller double is taken.
 
     Examples
     --------
@@ -129,7 +136,7 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     epsilon = check_within("epsilon", epsilon, EPSILON_RANGE)
     delta = check_within("delta", delta, DELTA_RANGE)
     exact_epsilon, target = Decimal.from_float(epsilon), Decimal.from_float(delta)
-    root = Decimal.from_float(guess_mu(epsilon, delta))
+    root = Decimal.from_float(initial_mu(epsilon, delta))
     with localcontext(CONTEXT):
         for _ in range(_NEWTON_STEPS):
             profile = evaluate(exact_epsilon, root)
@@ -156,19 +163,18 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     Returns
     -------
     float
-        The smallest double epsilon, from 1e-6 on, for which ``delta(epsilon; mu) <= delta`` can be
+        The smallest double epsilon >= 1e-6 for which ``delta(epsilon; mu) <= delta`` can be
         certified.
 
     Raises
     ------
     ParameterError
-        If a parameter is not a number in its range, or if mu is so large that only an epsilon
-        above 1000 would do.
+        If a parameter is not a number in its range, or if mu implies no epsilon up to 1000.
 
     Privacy
     -------
-    A mu-GDP release is (epsilon, delta)-DP with the epsilon returned. The answer is checked as in
-    :func:`gdp_mu`, and steps up until the check succeeds.
+    A mu-GDP release is (epsilon, delta)-DP with the returned epsilon. The result is checked as in
+    :func:`gdp_mu`, and increased until the check succeeds.
 
     Examples
     --------
@@ -177,17 +183,17 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     >>> gdp_epsilon(50.0, 1e-6)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    dpfit.exceptions.ParameterError: mu=50.0 is out of range: ...
+    dpfit.exceptions.ParameterError: mu must be > 0 and <= 40.2...
     """
     mu = check_positive("mu", mu)
     delta = check_within("delta", delta, DELTA_RANGE)
     low, high = EPSILON_RANGE
-    if mu < _NEGLIGIBLE_MU:
+    if mu < _SMALLEST_MU:
         return low
-    if mu > _HOPELESS_MU:
+    if mu > _LARGEST_MU:
         raise _mu_too_large(mu, delta)
     exact_mu, target = Decimal.from_float(mu), Decimal.from_float(delta)
-    guess = guess_epsilon(mu, delta, low, high)
+    guess = initial_epsilon(mu, delta, low, high)
     with localcontext(CONTEXT):
         if guess < low * (1 + _NEAR) and _holds(low, exact_mu, target):
             return low
@@ -212,7 +218,7 @@ def gaussian_sigma(sensitivity: float, mu: float) -> float:
     Parameters
     ----------
     sensitivity : float
-        Largest Euclidean distance between the statistic of two neighbouring tables; positive.
+        Largest Euclidean distance between the statistics of two neighbouring tables; positive.
     mu : float
         Privacy parameter of the release; positive.
 
@@ -228,8 +234,8 @@ def gaussian_sigma(sensitivity: float, mu: float) -> float:
 
     Privacy
     -------
-    Normal noise of this standard deviation, or of a larger one, makes the release mu-GDP (Dong,
-    Roth and Su 2022, theorem 2.7). The quotient is exact and rounded up.
+    Normal noise with this or a larger standard deviation makes the release mu-GDP (Dong, Roth and
+    Su 2022, theorem 2.7). The quotient is exact and rounded up.
 
     Examples
     --------
@@ -242,12 +248,12 @@ def gaussian_sigma(sensitivity: float, mu: float) -> float:
         return fraction_up(Fraction(sensitivity) / Fraction(mu))
     except OverflowError:
         raise ParameterError(
-            f"mu={mu!r} is too small: sensitivity/mu exceeds the largest double"
+            f"mu={mu!r} is too small: sensitivity / mu exceeds the largest double", subject="mu"
         ) from None
 
 
 def _upper_delta(profile: Profile) -> Decimal:
-    """Return a number that the exact profile does not exceed."""
+    """Return an upper bound of the exact profile."""
     return profile.delta * _SAFETY
 
 
@@ -261,13 +267,11 @@ def _holds(epsilon: float, mu: Decimal, target: Decimal) -> bool:
 
 
 def _log_excess(profile: Profile, target: Decimal) -> Decimal:
-    """Return the logarithm of ``profile.delta / target`` to sixteen digits, even next to zero."""
+    """Return the logarithm of ``profile.delta / target`` to sixteen digits, even close to 0."""
     return Decimal(math.log1p(float(profile.delta / target - 1)))
 
 
 def _mu_too_large(mu: float, delta: float) -> ParameterError:
     high = EPSILON_RANGE[1]
-    return ParameterError(
-        f"mu={mu!r} is out of range: at delta={delta!r} no epsilon up to {high!r} holds for it; "
-        f"0 < mu <= {gdp_mu(high, delta)!r}"
-    )
+    reason = f"for an epsilon up to {high!r} at delta={delta!r}"
+    return must_be("mu", f"> 0 and <= {gdp_mu(high, delta)!r} {reason}", mu)

@@ -1,4 +1,4 @@
-"""What a fitted estimator says about its privacy."""
+"""The privacy record of a fitted estimator."""
 
 from __future__ import annotations
 
@@ -8,34 +8,36 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
+from dpfit._rounding import fraction_up
+from dpfit._typing import Neighbors
 from dpfit.accounting._checks import (
     DELTA_RANGE,
     EPSILON_RANGE,
-    Neighbors,
     check_count,
     check_name,
     check_neighbors,
     check_positive,
     check_within,
+    must_be,
 )
-from dpfit.accounting._rounding import fraction_up
-from dpfit.accounting._statement import as_html, as_paragraph, as_text, named_unit
 from dpfit.accounting.accountant import GDPAccountant
 from dpfit.accounting.events import ApproximateRelease, Event, Release, event_from_dict
+from dpfit.accounting.statement import as_html, as_paragraph, as_text
 from dpfit.exceptions import BudgetExceeded, ParameterError
 
-__all__ = ["PrivacyRecord", "describe_unit"]
+__all__ = ["PrivacyRecord"]
 
 _FORMAT = "dpfit-privacy-record"
-_VERSION = 1
+# Since 2 the protected unit is data (max_rows, unit_name) instead of a phrase.
+_VERSION = 2
 _TOLERANCE = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyRecord:
-    """The privacy guarantee of a result, with the releases that it rests on.
+    """The privacy guarantee of a result, and the releases that it is based on.
 
-    Most callers use :meth:`from_events`, which fills in what follows from the rest.
+    Most callers use :meth:`from_events`, which derives the numbers that follow from the others.
 
     Parameters
     ----------
@@ -46,30 +48,30 @@ class PrivacyRecord:
     neighbors : {"add_remove", "replace"}
         The neighbouring relation.
     events : tuple of Release or ApproximateRelease
-        What was released; at least one.
+        The releases; at least one.
     insecure_seed : bool, default False
-        Whether the noise came from a fixed seed. Then nothing is private.
-    unit : str, default "one row"
-        What is protected; see :func:`describe_unit`.
-    unit_column : str or None, default None
-        The column that tells units apart, if they have a name.
+        Whether the noise came from a fixed seed. If so, nothing is private.
+    max_rows : int or None, default None
+        The largest number of rows that are used of each unit. None if there are no units: each
+        row is protected by itself.
+    unit_name : str or None, default None
+        The name of the person-ID column. None if there is no such column, or if the IDs were
+        passed without a name.
     notes : tuple of str, default ()
-        Sentences to add to the statement. They must not depend on the data other than through
-        what was released.
+        Sentences to add to the statement. They may depend on the data only through the releases.
 
     Raises
     ------
     BudgetExceeded
-        If the events cost more than epsilon, delta and mu say.
+        If the events cost more than epsilon, delta and mu.
     ParameterError
-        If a parameter is not usable, or if the events cost less than ``1 - 1e-12`` times the
-        budget.
+        If a parameter is invalid, or if the events cost less than ``1 - 1e-12`` times the budget.
 
     Privacy
     -------
-    A record exists only if its numbers are true of its events: they compose, in exact arithmetic,
-    to at most the budget, and mu-GDP with the recorded mu implies the recorded (epsilon, delta).
-    The record holds nothing that was read from the data.
+    A record exists only if its numbers are true of its events: in exact arithmetic, the events
+    compose to at most the budget, and mu-GDP with the recorded mu implies the recorded (epsilon,
+    delta). The record contains nothing that was read from the data.
 
     Examples
     --------
@@ -82,7 +84,7 @@ class PrivacyRecord:
     delta      1e-06
     mu         0.236705
     neighbors  add_remove
-    unit       one row
+    protects   each row
     releases   mean
     >>> PrivacyRecord.from_json(record.to_json()) == record
     True
@@ -94,22 +96,24 @@ class PrivacyRecord:
     neighbors: Neighbors
     events: tuple[Event, ...]
     insecure_seed: bool = False
-    unit: str = "one row"
-    unit_column: str | None = None
+    max_rows: int | None = None
+    unit_name: str | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the fields, and that the events cost what they say."""
+        """Check the fields, and that the events cost what the budget says."""
         check_neighbors(self.neighbors)
-        check_name("unit", self.unit)
-        if self.unit_column is not None and not isinstance(self.unit_column, str):
-            kind = type(self.unit_column).__name__
-            raise ParameterError(f"unit_column must be a string, got {kind}")
+        if self.max_rows is not None:
+            object.__setattr__(self, "max_rows", check_count("max_rows", self.max_rows))
+        if self.unit_name is not None:
+            if not isinstance(self.unit_name, str):
+                raise must_be("unit_name", "a string or None", type(self.unit_name).__name__)
+            if self.max_rows is None:
+                raise ParameterError("unit_name requires max_rows", subject="unit_name")
         if type(self.insecure_seed) is not bool:
-            kind = type(self.insecure_seed).__name__
-            raise ParameterError(f"insecure_seed must be True or False, got {kind}")
+            raise must_be("insecure_seed", "True or False", type(self.insecure_seed).__name__)
         if isinstance(self.notes, str):
-            raise ParameterError("notes must be a sequence of strings, got str")
+            raise must_be("notes", "a sequence of strings", "str")
         notes = tuple(check_name(f"notes[{i}]", note) for i, note in enumerate(self.notes))
         object.__setattr__(self, "notes", notes)
         object.__setattr__(self, "events", tuple(self.events))
@@ -126,35 +130,27 @@ class PrivacyRecord:
         delta: float | None = None,
         mu: float | None = None,
         insecure_seed: bool = False,
-        unit: str = "one row",
-        unit_column: str | None = None,
+        max_rows: int | None = None,
+        unit_name: str | None = None,
         notes: Iterable[str] = (),
     ) -> Self:
-        """Make a record from events and from the budget that was asked for.
+        """Return the record of events that were meant to spend a given budget.
 
         Parameters
         ----------
         events : iterable of Release or ApproximateRelease
-            What was released; at least one, all under the same neighbouring relation.
+            The releases; at least one, all under the same neighbouring relation.
         epsilon, delta : float, optional
-            The budget. If ``mu`` is given instead, ``delta`` alone says at which delta epsilon
-            is to be stated.
+            The budget. With ``mu`` instead of ``epsilon``, epsilon is stated for this ``delta``.
         mu : float, optional
             The budget of the Gaussian releases, instead of ``epsilon``.
-        insecure_seed : bool, default False
-            Whether the noise came from a fixed seed.
-        unit : str, default "one row"
-            What is protected.
-        unit_column : str, optional
-            The column that tells units apart.
-        notes : iterable of str, default ()
-            Sentences to add to the statement.
+        insecure_seed, max_rows, unit_name, notes
+            As for the class.
 
         Returns
         -------
         PrivacyRecord
-            With epsilon and delta left out if only mu was given, or if only an epsilon above 1000
-            would hold.
+            Without epsilon and delta if only ``mu`` was given, or if epsilon would exceed 1000.
 
         Raises
         ------
@@ -163,19 +159,18 @@ class PrivacyRecord:
 
         Privacy
         -------
-        Derived numbers are rounded to the private side, and the record is then checked like any
-        other.
+        Derived numbers are rounded to the private side. The record is then checked like any other.
         """
         events = tuple(events)
         if not events:
-            raise ParameterError("events must hold at least one release")
+            raise _no_events()
         if mu is not None and epsilon is not None:
-            raise ParameterError("epsilon and mu exclude each other: give one of them")
+            raise ParameterError("epsilon and mu exclude each other: pass one of them")
         known = isinstance(events[0], Release | ApproximateRelease)
         neighbors: Neighbors = events[0].neighbors if known else "add_remove"
         accountant = GDPAccountant(neighbors).compose(events)
         if mu is not None:
-            epsilon, delta = _stated(accountant, check_positive("mu", mu), delta)
+            epsilon, delta = _stated_guarantee(accountant, check_positive("mu", mu), delta)
         elif epsilon is not None and delta is not None and accountant.mu > 0.0:
             mu = accountant.gaussian_budget(epsilon, delta)
         return cls(
@@ -185,34 +180,49 @@ class PrivacyRecord:
             neighbors=neighbors,
             events=events,
             insecure_seed=insecure_seed,
-            unit=unit,
-            unit_column=unit_column,
+            max_rows=max_rows,
+            unit_name=unit_name,
             notes=tuple(notes),
         )
 
     @property
-    def protected(self) -> str:
-        """What one change of the table is about, however many of its rows are used.
+    def unit_label(self) -> str:
+        """What is protected, as a noun: ``row``, ``unit``, or the name of the person-ID column.
+
+        A name that is not a plain word, or that is one of these two, is quoted and escaped.
 
         Privacy
         -------
-        Costs add up if this and `neighbors` are the same. Without a name for the column, it is for
-        the reader to know that units are of the same kind.
+        The costs of two records add up if their labels and ``neighbors`` are the same. If units
+        have no name, the reader must know that they are the same people.
         """
-        return named_unit(self.unit, self.unit_column)
+        if self.max_rows is None:
+            return "row"
+        if self.unit_name is None:
+            return "unit"
+        is_word = self.unit_name.isidentifier() and self.unit_name not in ("row", "unit")
+        return self.unit_name if is_word else repr(self.unit_name)
+
+    @property
+    def protects(self) -> str:
+        """What is protected, for example ``each row`` or ``each patient (at most 5 rows each)``."""
+        if self.max_rows is None:
+            return "each row"
+        rows = "row" if self.max_rows == 1 else "rows"
+        return f"each {self.unit_label} (at most {self.max_rows} {rows} each)"
 
     def statement(self) -> str:
-        """Return a paragraph of plain English that says what is promised and on what terms.
+        """Return the guarantee and its conditions as a paragraph of plain English.
 
         Privacy
         -------
         Numbers are rounded up, so the text never promises more than the record. With
-        ``insecure_seed`` it begins by saying that nothing is private.
+        ``insecure_seed`` it begins with NOT PRIVATE.
         """
         return as_paragraph(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record, and its statement, as a dictionary of plain values."""
+        """Return the record, including its statement, as a dictionary of plain values."""
         return {
             "format": _FORMAT,
             "version": _VERSION,
@@ -220,8 +230,8 @@ class PrivacyRecord:
             "delta": self.delta,
             "mu": self.mu,
             "neighbors": self.neighbors,
-            "unit": self.unit,
-            "unit_column": self.unit_column,
+            "max_rows": self.max_rows,
+            "unit_name": self.unit_name,
             "insecure_seed": self.insecure_seed,
             "events": [event.to_dict() for event in self.events],
             "notes": list(self.notes),
@@ -238,29 +248,25 @@ class PrivacyRecord:
 
         Privacy
         -------
-        The record is checked as if it were made anew. The statement is not read but written again
-        from the checked numbers.
+        All checks of a new record are made. The statement is not read; it is derived again from
+        the checked numbers.
         """
         if not isinstance(fields, Mapping):
-            raise ParameterError(f"a record must be a mapping, got {type(fields).__name__}")
-        if fields.get("format") != _FORMAT or fields.get("version") != _VERSION:
-            raise ParameterError(
-                f"format={fields.get('format')!r}, version={fields.get('version')!r} is not a "
-                f"record; need format={_FORMAT!r}, version={_VERSION}"
-            )
+            raise must_be("a record", "a mapping", type(fields).__name__)
+        form = (fields.get("format"), fields.get("version"))
+        if form != (_FORMAT, _VERSION):
+            raise must_be("(format, version)", repr((_FORMAT, _VERSION)), repr(form))
         values = {
             name: value
             for name, value in fields.items()
             if name not in ("format", "version", "statement")
         }
-        # Records were written without it once.
-        values.setdefault("unit_column", None)
         if set(values) != set(cls.__dataclass_fields__):
             wrong = sorted(str(name) for name in set(values) ^ set(cls.__dataclass_fields__))
             raise ParameterError(f"PrivacyRecord: missing or unknown fields {wrong}")
         for name in ("events", "notes"):
             if not isinstance(values[name], list):
-                raise ParameterError(f"{name} must be a list, got {type(values[name]).__name__}")
+                raise must_be(name, "a list", type(values[name]).__name__)
         values["events"] = tuple(event_from_dict(event) for event in values["events"])
         values["notes"] = tuple(values["notes"])
         return cls(**values)
@@ -271,65 +277,48 @@ class PrivacyRecord:
         try:
             fields = json.loads(text)
         except json.JSONDecodeError as error:
-            raise ParameterError(f"the record is not JSON: {error.msg}") from None
+            raise ParameterError(f"the record is not valid JSON: {error.msg}") from None
         return cls.from_dict(fields)
 
     def __str__(self) -> str:
-        """Return a few aligned lines."""
+        """Return the record as a few aligned lines."""
         return as_text(self)
 
     def _repr_html_(self) -> str:
         return as_html(self)
 
     def _check_events(self) -> None:
-        """Refuse events that cost more than the budget, or noticeably less."""
+        """Raise if the events cost more than the budget, or noticeably less."""
         if not self.events:
-            raise ParameterError("events must hold at least one release")
+            raise _no_events()
         accountant = GDPAccountant(self.neighbors).compose(self.events)
         others = [event for event in self.events if isinstance(event, ApproximateRelease)]
         if self.epsilon is None and others:
-            raise ParameterError("epsilon and delta are needed: some events are not Gaussian")
+            raise ParameterError("epsilon and delta are required: some events are not Gaussian")
         if accountant.mu == 0.0:
             if self.mu is not None:
-                raise ParameterError(f"mu={self.mu!r} must be None: no event is Gaussian")
+                raise must_be("mu", "None if no event is Gaussian", self.mu)
             for name, granted in (("epsilon", self.epsilon), ("delta", self.delta)):
                 spent = sum((Fraction(getattr(event, name)) for event in others), Fraction())
                 _check_spent(name, spent, granted or 0.0)
             return
         if self.mu is None:
-            raise ParameterError("mu is needed: some events are Gaussian")
+            raise ParameterError("mu is required: some events are Gaussian", subject="mu")
         _check_spent("mu", Fraction(accountant.mu), self.mu)
         if self.epsilon is not None and self.delta is not None:
             _check_conversion(accountant, self.mu, self.epsilon, self.delta)
 
 
-def describe_unit(max_rows: int | None = None) -> str:
-    """Return the text for :attr:`PrivacyRecord.unit`.
-
-    Parameters
-    ----------
-    max_rows : int, optional
-        Largest number of rows kept of a unit; None if every row stands for itself.
-
-    Examples
-    --------
-    >>> describe_unit()
-    'one row'
-    >>> describe_unit(5)
-    'one unit, at most 5 rows'
-    """
-    if max_rows is None:
-        return "one row"
-    count = check_count("max_rows", max_rows)
-    return f"one unit, at most {count} row{'' if count == 1 else 's'}"
+def _no_events() -> ParameterError:
+    return ParameterError("events must contain at least one release", subject="events")
 
 
 def _checked_budget(epsilon: object, delta: object, mu: object) -> dict[str, float | None]:
     """Return the budget as doubles."""
     if (epsilon is None) != (delta is None):
-        raise ParameterError("epsilon and delta must be given together")
+        raise ParameterError("epsilon and delta must be passed together")
     if epsilon is None and mu is None:
-        raise ParameterError("a budget is needed: epsilon and delta, or mu")
+        raise ParameterError("a budget is required: epsilon and delta, or mu")
     return {
         "epsilon": None
         if epsilon is None
@@ -340,29 +329,32 @@ def _checked_budget(epsilon: object, delta: object, mu: object) -> dict[str, flo
 
 
 def _check_spent(name: str, spent: Fraction, granted: float) -> None:
-    """Refuse a cost that is above what was granted, or noticeably below."""
+    """Raise if the cost exceeds the budget, or is noticeably lower."""
     if spent > Fraction(granted):
         raise BudgetExceeded(
-            f"the events cost {name}={fraction_up(spent)!r}, granted was {name}={granted!r}"
+            f"the events cost {name}={fraction_up(spent)!r}, which exceeds the budget of "
+            f"{name}={granted!r}",
+            subject=name,
         )
     if spent < Fraction(granted) * (1 - _TOLERANCE):
         raise ParameterError(
-            f"{name}={granted!r} is more than the events cost, {name}={fraction_up(spent)!r}: "
-            "the budget must be spent to 1e-12"
+            f"the events cost only {name}={fraction_up(spent)!r} of the budget of "
+            f"{name}={granted!r}; they must spend all of it, up to a relative error of 1e-12",
+            subject=name,
         )
 
 
 def _check_conversion(accountant: GDPAccountant, mu: float, epsilon: float, delta: float) -> None:
-    """Refuse an (epsilon, delta) that mu does not imply, or that is noticeably larger."""
+    """Raise if mu does not imply (epsilon, delta), or implies a noticeably smaller one."""
     limit = accountant.gaussian_budget(epsilon, delta)
-    if mu > limit or epsilon != _stated(accountant, mu, delta)[0]:
+    if mu > limit or epsilon != _stated_guarantee(accountant, mu, delta)[0]:
         _check_spent("mu", Fraction(mu), limit)
 
 
-def _stated(
+def _stated_guarantee(
     accountant: GDPAccountant, mu: float, delta: float | None
 ) -> tuple[float | None, float | None]:
-    """Return (epsilon, delta) if the Gaussian events cost mu; nothing if epsilon is over 1000."""
+    """Return (epsilon, delta) for Gaussian events that cost mu; None if epsilon exceeds 1000."""
     if delta is None or mu > accountant.gaussian_budget(EPSILON_RANGE[1], delta):
         return None, None
     budget = GDPAccountant(accountant.neighbors).compose(

@@ -1,7 +1,7 @@
 """The command line, ``dpfit``; needs the extra ``cli``.
 
-One module for each command. Nothing heavy is imported before a command needs it, so that help and
-completion come at once.
+Each command is a module of `dpfit.cli.commands`; the other modules are shared. Large libraries are
+imported when a command needs them, so help and completion are fast.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        What to do; by default the arguments of the process.
+        The command and its options; by default the arguments of the process.
 
     Returns
     -------
     int
-        0 if it is done, 2 if it was called in a wrong way, 1 if it failed; 129, 130, 131, 141
-        and 143 if a closed terminal, Ctrl-C, SIGQUIT, a closed pipe or SIGTERM ended it.
+        0 for success, 1 for a failure, 2 for wrong usage; 129, 130, 131, 141 and 143 if the
+        command was ended by a closed terminal, Ctrl-C, SIGQUIT, a closed pipe or SIGTERM.
     """
     try:
-        from dpfit.cli.streams import open_what_is_closed
+        from dpfit.cli.standard_streams import reopen_closed_streams
 
-        open_what_is_closed()
-        # Typer does without it until it has to print a help.
+        reopen_closed_streams()
+        # Typer imports rich only when it prints a help text.
         importlib.import_module("rich")
         from dpfit.cli.run import run
     except ModuleNotFoundError as error:
         if error.name not in ("rich", "typer"):
             raise
-        print('dpfit: the command line needs more: pip install "dpfit[cli]"', file=sys.stderr)
+        problem = 'the command line needs more packages: pip install "dpfit[cli]"'
+        print(f"dpfit: {problem}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("dpfit: interrupted", file=sys.stderr)

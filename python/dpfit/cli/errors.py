@@ -1,42 +1,45 @@
-"""What went wrong, in one line."""
+"""Errors of commands, each as one line for standard error and an exit code."""
 
 from __future__ import annotations
 
+import errno
 import re
+import shlex
 
 from dpfit._printable import printable
-from dpfit.exceptions import DpfitError, ModelFileError, NotFiniteError, ParameterError, SourceError
+from dpfit.exceptions import Code, DpfitError, NotFiniteError, ParameterError
 
-__all__ = [
-    "CommandError",
-    "PipeClosed",
-    "explain",
-    "explained",
-    "failure",
-    "needs_extra",
-    "wrong_use",
-]
+__all__ = ["CommandError", "PipeClosed", "explain", "failure", "needs_extra", "wrong_use"]
 
-# What is said in Python's words, and how the command line would put it.
-_HINTS = (
-    ("there is no file", "a file, a folder, a pattern in quotes, or - for standard input"),
-    ("contains NaN or infinity", "--missing says what to do with such rows"),
-    ("hold NaN or infinite values", "--missing drop leaves such rows out"),
-    ("0 sample", "the table has a header and no rows"),
-    ("not of the type of the first ones", "correct the file; --without leaves a column out"),
-    ("is not UTF-8", "iconv -f LATIN1 -t UTF-8 OLD.csv > NEW.csv"),
-    ("are not UTF-8", "iconv -f LATIN1 -t UTF-8 OLD.csv > NEW.csv"),
-    ("a temporary file", "TMPDIR says where temporary files go"),
-)
-# Advice that is written for Python, and what the command line has for it.
-_ADVICE = (
-    (
-        r"list (its|their) levels, schema=Schema\(.*\), or leave (it|them) out",
-        r"write \1 levels into a schema (dpfit schema infer), or leave \2 out (--without)",
-    ),
-    (r"\bdelimiter=('[^']*')", r"--delimiter \1"),
-    (r' fit\(frame, "cost"\) takes a column of the table\.', " --target names it."),
-)
+# Problems that the command line describes in its own words.
+_MESSAGES = {
+    Code.NOT_FINITE: "the data contain missing or infinite values",
+    Code.NO_ROWS: "the table has no rows",
+}
+# What to do on the command line. The hint of an error is for Python.
+_LEAVE_OUT = "leave the column out with --without"
+_HINTS = {
+    Code.DELIMITER: "--delimiter sets the CSV delimiter",
+    Code.MIXED_TYPES: f"correct the file, or {_LEAVE_OUT}",
+    Code.NOT_FINITE: "--missing drop leaves such rows out",
+    Code.NOT_UTF8: "iconv -f LATIN1 -t UTF-8 OLD.csv > NEW.csv",
+    Code.NO_COLUMN: "dpfit schema infer DATA lists the columns",
+    Code.NO_FILE: "DATA is a file, a folder, a pattern in quotes, or - for standard input",
+    Code.NO_TARGET: "--target names the column to predict",
+    Code.TEMPORARY_FILE: "TMPDIR sets the folder for temporary files",
+    Code.TEXT_COLUMN: f"list its levels in a schema (dpfit schema infer), or {_LEAVE_OUT}",
+    Code.WRONG_TYPE: f"convert it to numbers, strings or dates, or {_LEAVE_OUT}",
+}
+# `dpfit predict` needs all columns of the fit, with the types that they had.
+_PREDICT_HINTS = {
+    **_HINTS,
+    Code.MIXED_TYPES: "correct the file",
+    Code.NOT_FINITE: "--missing empty leaves the predictions of such rows empty",
+    Code.TEXT_COLUMN: "",
+    Code.WRONG_TYPE: "",
+}
+# Their hints are about the content of files, in which Python and the command line do not differ.
+_ABOUT_FILES = {Code.SCHEMA, Code.UNREADABLE}
 
 
 class CommandError(Exception):
@@ -47,85 +50,93 @@ class CommandError(Exception):
     message : str
         What is wrong.
     hint : str
-        What to do about it; empty if there is nothing to say.
-    code : int
-        The exit code: 2 for wrong use, 1 for a failure.
+        What to do about it; empty if there is nothing to suggest.
+    exit_code : int
+        2 for wrong usage, 1 for a failure.
     """
 
-    def __init__(self, message: str, hint: str = "", code: int = 1) -> None:
+    def __init__(self, message: str, hint: str = "", exit_code: int = 1) -> None:
         super().__init__(message)
-        self.message, self.hint, self.code = message, hint, code
+        self.message, self.hint, self.exit_code = message, hint, exit_code
 
 
 class PipeClosed(Exception):  # noqa: N818 - nothing is wrong
-    """Whoever read the output has had enough."""
+    """The reader closed the pipe."""
 
 
 def wrong_use(message: str, hint: str = "") -> CommandError:
-    """Return the error of a command that was called in a wrong way."""
+    """Return the error for a command that was called in a wrong way."""
     return CommandError(message, hint, 2)
 
 
 def failure(message: str, hint: str = "") -> CommandError:
-    """Return the error of a command that could not do what it should."""
+    """Return the error for a command that could not do its work."""
     return CommandError(message, hint, 1)
 
 
 def needs_extra(what: str, extra: str) -> CommandError:
-    """Return the error of something that is not installed."""
-    return failure(f"{what} needs more", f'pip install "dpfit[{extra}]"')
+    """Return the error for a feature whose dependencies are not installed."""
+    return failure(f"{what} needs more packages", f'pip install "dpfit[{extra}]"')
 
 
-def explain(error: Exception) -> tuple[str, int]:
+def explain(error: Exception, command: str) -> tuple[str, int]:
     """Return an error as one line, and the exit code.
+
+    Parameters
+    ----------
+    error : Exception
+        The error.
+    command : str
+        The command that raised it, such as "fit".
 
     Privacy
     -------
-    Messages of dpfit's own errors hold no value of the data. Others might: of these the type
-    alone is told.
+    Messages of dpfit contain no value of the data. Those of other libraries might: only the class
+    of such an error is shown.
     """
     if isinstance(error, CommandError):
-        return _line(error.message, error.hint), error.code
-    if isinstance(error, ParameterError):
-        return _line(str(error), _hint(str(error))), 2
-    if isinstance(error, NotFiniteError):
-        return _line("a value is missing, or infinite", _hint(str(error))), 1
-    if isinstance(error, SourceError | ModelFileError | DpfitError):
-        return _line(str(error), _hint(str(error))), 1
+        return _line(error.message, error.hint), error.exit_code
+    if isinstance(error, DpfitError):
+        message = _MESSAGES.get(_code(error), error.message)
+        return _line(message, _hint(error, command)), 2 if isinstance(error, ParameterError) else 1
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-        # Of typer, whatever it calls them: wrong options and the like. Without a message it has
-        # printed the help instead.
+        # An error of typer about the arguments. Without a message, typer has printed the help.
         if not error.format_message():
             return "", int(error.exit_code)
         context = getattr(error, "ctx", None)
         command = getattr(context, "command_path", "dpfit")
         return _line(error.format_message(), f"{command} --help"), int(error.exit_code)
     if isinstance(error, OSError) and error.strerror:
-        name = "" if error.filename is None else f"{str(error.filename)!r}: "
-        return _line(f"{name}{error.strerror}", ""), 1
+        if error.filename is None:
+            # Output files have names, temporary files have none.
+            is_full = error.errno == errno.ENOSPC
+            return _line(error.strerror, _HINTS[Code.TEMPORARY_FILE] if is_full else ""), 1
+        return _line(f"{str(error.filename)!r}: {error.strerror}"), 1
     if isinstance(error, MemoryError):
-        return _line("there is not enough memory", "--memory-limit lets a fit use less"), 1
-    if isinstance(error, ImportError) and "pip install" in str(error):
-        return _line(str(error), ""), 1
+        return _line("not enough memory", "--memory-limit lets a fit use less"), 1
     if isinstance(error, UnicodeEncodeError):
-        # Of a name on the command line, or in a folder: data are bytes of UTF-8.
-        problem = "a name has letters that the language settings of the system do not have"
+        # Of an argument or a file name: data are written as UTF-8.
+        problem = "a name contains characters that the locale cannot encode"
         return _line(problem, "LC_ALL=C.UTF-8 dpfit ..."), 1
     kind = type(error).__name__
-    return _line(f"this should not happen ({kind})", "DPFIT_TRACEBACK=1 shows where"), 1
+    problem = f"internal error ({kind}); please report it. Tracebacks may contain data."
+    return _line(problem, "DPFIT_TRACEBACK=1 prints the traceback"), 1
 
 
-def explained(message: str) -> str:
-    """Return a message with the command line's advice instead of Python's."""
-    for pattern, replacement in _ADVICE:
-        message = re.sub(pattern, replacement, message)
-    return message
+def _code(error: DpfitError) -> Code:
+    # The core raises this error without a code.
+    return Code.NOT_FINITE if isinstance(error, NotFiniteError) else error.code
 
 
-def _hint(message: str) -> str:
-    return next((hint for words, hint in _HINTS if words in message), "")
+def _hint(error: DpfitError, command: str) -> str:
+    code = _code(error)
+    if code is Code.DELIMITER and error.subject:
+        return f"--delimiter {shlex.quote(error.subject)}"
+    if code in _ABOUT_FILES:
+        return error.hint or ""
+    return (_PREDICT_HINTS if command == "predict" else _HINTS).get(code, "")
 
 
-def _line(message: str, hint: str) -> str:
-    text = printable(re.sub(r"\s+", " ", explained(message))).strip().rstrip(".")
+def _line(message: str, hint: str = "") -> str:
+    text = printable(re.sub(r"\s+", " ", message)).strip().rstrip(".")
     return f"{text} (hint: {hint})" if hint else text

@@ -1,4 +1,4 @@
-"""Tables and models that a command is given."""
+"""Open the tables and models that a command reads."""
 
 from __future__ import annotations
 
@@ -12,102 +12,105 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from dpfit.cli.errors import CommandError, explained, failure, wrong_use
-from dpfit.cli.files import STANDARD
-from dpfit.cli.options import Format
-from dpfit.cli.streams import is_closed
-from dpfit.cli.text import note
+from dpfit.cli.errors import CommandError, failure, wrong_use
+from dpfit.cli.outputs import STANDARD
+from dpfit.cli.printing import print_note
+from dpfit.cli.standard_streams import is_closed
 
 if TYPE_CHECKING:
-    from dpfit._private import PrivateModel
-    from dpfit.sources.scan import Scan
+    from dpfit.models.base import PrivateModel
+    from dpfit.sources import Scan
+    from dpfit.sources.files.formats import Format
 
 __all__ = [
-    "POINTS",
-    "check_column",
+    "NUMBERS_AS_STRINGS",
     "check_columns",
-    "delimiter_of",
     "files_of",
-    "format_of",
+    "is_table",
+    "not_a_target",
+    "note_single_column",
     "open_model",
     "open_table",
-    "tell_of_delimiter",
-    "without",
+    "resolve_delimiter",
+    "without_columns",
 ]
 
-# What to say of text where numbers should be.
-POINTS = "one word makes a column of CSV text; so do decimal commas: numbers are written 3.5"
+# Why a column that should be numbers may contain strings.
+NUMBERS_AS_STRINGS = (
+    "in CSV, a single word or a decimal comma (3,5) turns a numeric column into strings"
+)
 
-_ENDINGS = {
-    ".csv": Format.CSV,
-    ".tsv": Format.CSV,
-    ".parquet": Format.PARQUET,
-    ".parq": Format.PARQUET,
-    ".pq": Format.PARQUET,
-}
-_COMPRESSED = (".gz", ".bz2")
-_MAGIC = b"PAR1"
+_MODEL_FILES = "MODEL is a file that dpfit fit wrote"
 # Standard input up to this size is kept in memory.
-_IN_MEMORY = 1 << 26
+_MEMORY_BYTES = 1 << 26
 
 
 def open_table(
-    path: Path, format: Format | None, delimiter: str = ",", memory_limit: str = "1GB"
+    path: Path, format: str | None, delimiter: str = ",", memory_limit: str = "1GB"
 ) -> tuple[Scan, Format]:
-    """Return the rows of a file, and what it holds.
+    """Return the rows of a file, and its format.
 
     Parameters
     ----------
     path : Path
-        A file, a folder, a pattern, or ``-``; pipes with a name are read as ``-`` is.
-    format : Format or None
-        What it holds, if the name does not tell.
+        A file, a folder, a pattern, or ``-``; named pipes are read like ``-``.
+    format : str or None
+        The name of the format; None to find out.
     delimiter : str
-        What is between the values of CSV.
+        The delimiter of CSV.
     memory_limit : str
-        What a fit may hold in memory.
+        How much memory a fit may use for rows.
 
     Privacy
     -------
-    Standard input can be read once, and is needed twice: for types, and for rows. What does not
-    fit in memory is in a temporary file without a name, which is gone with the process.
+    Standard input can be read once and is needed twice: for types, and for rows. What does not fit
+    in memory goes to a temporary file without a name, which disappears with the process.
     """
-    from dpfit.sources import scan_csv, scan_parquet
+    from dpfit.sources.files.formats import FORMATS, format_of_content
 
     name = str(path)
     place: str | IO[bytes] = name
     if name != STANDARD and os.path.exists(name) and not os.access(name, os.R_OK):
-        raise failure(f"{name!r} cannot be read: it is protected")
+        raise failure(f"cannot read {name!r}: permission denied")
     if name == STANDARD or _is_stream(name):
-        place = _kept_of(name)
-        if format is None:
-            format = Format.PARQUET if place.read(len(_MAGIC)) == _MAGIC else Format.CSV
-    elif format is None:
-        format = _found_format(name)
-    if format is Format.PARQUET:
-        return scan_parquet(place, memory_limit=memory_limit), format
-    delimiter = delimiter_of(name, delimiter)
-    return scan_csv(place, delimiter=delimiter, memory_limit=memory_limit), format
+        place = _spooled(name)
+        found = FORMATS[format] if format else format_of_content(place.read(1 << 10))
+    else:
+        found = FORMATS[format] if format else _format_of(name)
+    options = {"memory_limit": memory_limit}
+    if "delimiter" in found.options:
+        options["delimiter"] = resolve_delimiter(name, delimiter)
+    return found.scan(place, **options), found
 
 
-def files_of(path: Path, format: Format | None) -> list[str]:
-    """Return the names of all files that :func:`open_table` reads; none if it will refuse."""
+def files_of(path: Path, format: str | None) -> list[str]:
+    """Return the names of all files that :func:`open_table` reads; none if it will fail."""
     from dpfit.exceptions import SourceError
-    from dpfit.sources.opened import files_at
+    from dpfit.sources.files.formats import FORMATS
+    from dpfit.sources.files.paths import files_at
 
     name = str(path)
     if name == STANDARD:
         return [name]
     try:
-        ending = f".{(format or _found_format(name)).value}" if os.path.isdir(name) else ""
-        return [file for file in files_at(name, ending) if isinstance(file, str)]
+        suffix = ""
+        if os.path.isdir(name):
+            suffix = (FORMATS[format] if format else _format_of(name)).suffixes[0]
+        return [file for file in files_at(name, suffix) if isinstance(file, str)]
     except (SourceError, OSError):
-        # Said when it is opened.
+        # Reported when it is opened.
         return []
 
 
-def delimiter_of(name: str, delimiter: str) -> str:
-    """Return what is between the values of a CSV file."""
+def is_table(name: str) -> bool:
+    """Return whether a file is a table by its name."""
+    from dpfit.sources.files.formats import format_of_name
+
+    return format_of_name(name) is not None
+
+
+def resolve_delimiter(name: str, delimiter: str) -> str:
+    """Return the delimiter of a CSV file, given its name and the option ``--delimiter``."""
     if delimiter.lower() in ("tab", "\\t") or (delimiter == "," and ".tsv" in Path(name).suffixes):
         return "\t"
     if len(delimiter) != 1:
@@ -115,24 +118,22 @@ def delimiter_of(name: str, delimiter: str) -> str:
     return delimiter
 
 
-def format_of(name: str) -> Format | None:
-    """Return what a file holds by its name, None if that does not tell."""
-    path = Path(name)
-    if path.suffix.lower() in _COMPRESSED:
-        path = path.with_suffix("")
-    return _ENDINGS.get(path.suffix.lower())
+def _format_of(name: str) -> Format:
+    """Return the format of a file by its name, or of a folder by the files in it."""
+    from dpfit.sources.files.formats import FORMATS, format_of_name
 
-
-def _found_format(name: str) -> Format:
     if os.path.isdir(name):
-        endings = {Path(entry).suffix for entry in os.listdir(name)}
-        return Format.CSV if ".csv" in endings and ".parquet" not in endings else Format.PARQUET
-    format = format_of(name)
-    if format is None:
-        if not os.path.exists(name):
-            raise failure(f"there is no file {name!r}", "CSV and Parquet files are read")
-        raise wrong_use(f"the name {name!r} does not tell what it holds", "--format csv or parquet")
-    return format
+        suffixes = {Path(entry).suffix for entry in os.listdir(name)}
+        formats = list(FORMATS.values())
+        return next((format for format in formats if format.suffixes[0] in suffixes), formats[0])
+    format = format_of_name(name)
+    if format is not None:
+        return format
+    if not os.path.exists(name):
+        titles = " and ".join(sorted(format.title for format in FORMATS.values()))
+        raise failure(f"there is no file {name!r}", f"dpfit reads {titles} files")
+    options = " or ".join(f"--format {format}" for format in sorted(FORMATS))
+    raise wrong_use(f"the name {name!r} does not show the file's format", options)
 
 
 def _standard_input() -> IO[bytes]:
@@ -142,41 +143,37 @@ def _standard_input() -> IO[bytes]:
 
 
 def _is_stream(name: str) -> bool:
-    """Return whether a name is of a pipe or a device, which can be read once."""
+    """Return whether a name is of a pipe or a device, which can be read only once."""
     mode = os.stat(name).st_mode if os.path.exists(name) else stat.S_IFREG
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def _kept_of(name: str) -> IO[bytes]:
+def _spooled(name: str) -> IO[bytes]:
+    """Return the content of a stream as a file that can be read again."""
     if name == STANDARD:
-        return _kept(_standard_input())
+        return _spool(_standard_input())
     with open(name, "rb") as stream:
-        return _kept(stream)
+        return _spool(stream)
 
 
-def _kept(stream: IO[bytes]) -> IO[bytes]:
+def _spool(stream: IO[bytes]) -> IO[bytes]:
     if stream.isatty():
-        raise wrong_use("standard input is the keyboard", "cat data.csv | dpfit ...")
-    kept: Any = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - gone at the end
-    shutil.copyfileobj(stream, kept, 1 << 20)
-    kept.seek(0)
-    found: IO[bytes] = kept
-    return found
+        raise wrong_use("no data on standard input", "cat data.csv | dpfit ...")
+    spooled: Any = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115
+    shutil.copyfileobj(stream, spooled, 1 << 20)
+    spooled.seek(0)
+    file: IO[bytes] = spooled
+    return file
 
 
-def without(scan: Scan, names: Sequence[str]) -> Scan:
+def without_columns(scan: Scan, names: Sequence[str]) -> Scan:
     """Return a table without some of its columns."""
-    from dpfit.sources.scan import Scan
+    from dpfit.sources import Scan
 
     return Scan(scan.reader, scan.target, scan.memory_limit, names)
 
 
-def check_column(name: str, names: Iterable[str], what: str) -> None:
-    """Refuse a column that is not in the table."""
-    check_columns([name], names, what)
-
-
-def check_columns(wanted: Iterable[str], names: Iterable[str], what: str) -> None:
+def check_columns(wanted: Iterable[str], names: Iterable[str], origin: str) -> None:
     """Refuse columns that are not in the table.
 
     Parameters
@@ -184,41 +181,53 @@ def check_columns(wanted: Iterable[str], names: Iterable[str], what: str) -> Non
     wanted : iterable of str
         Columns that should be there.
     names : iterable of str
-        Columns that are.
-    what : str
-        Who wants them, for the message.
+        Columns that are there.
+    origin : str
+        What asks for them, for the message.
 
     Privacy
     -------
-    Names that are similar are told, and not all of them: of a CSV file without a header they would
-    be a row.
+    The message shows at most one similar name, not all of them: in a CSV file without a header
+    they would be a row of data.
     """
     known = list(names)
     missing = [name for name in wanted if name not in known]
     if not missing:
         return
     similar = difflib.get_close_matches(missing[0], known, 1) if len(missing) == 1 else []
-    hint = f"did you mean {similar[0]!r}?" if similar else "dpfit schema infer DATA lists columns"
+    hint = "dpfit schema infer DATA lists the columns"
+    if similar:
+        hint = f"did you mean {similar[0]!r}?"
     if len(known) == 1:
-        hint = "it has one column in all: --delimiter says what is between the values of CSV"
+        hint = "the table has a single column; --delimiter sets the CSV delimiter"
     columns = f"column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
-    raise wrong_use(f"the table has no {columns} ({what})", hint)
+    raise wrong_use(f"the table has no {columns} ({origin})", hint)
 
 
-def tell_of_delimiter(names: Iterable[str]) -> None:
-    """Say that a table of one column may be one of many, if its name looks like it."""
-    from dpfit.sources.delimiters import delimiter_hint
+def not_a_target(name: str) -> CommandError:
+    """Return the error for a target of strings."""
+    return wrong_use(
+        f"column {name!r} contains strings, but a target must be numeric", NUMBERS_AS_STRINGS
+    )
+
+
+def note_single_column(names: Iterable[str]) -> None:
+    """Print a note if a table of one column looks like one with another delimiter."""
+    from dpfit.sources.files.delimiters import likely_delimiter
 
     known = list(names)
-    hint = delimiter_hint(known[0]) if len(known) == 1 else ""
-    if hint:
-        note(f"The table has one column in all{explained(hint)}.")
+    likely = likely_delimiter(known[0]) if len(known) == 1 else None
+    if likely is not None:
+        print_note(
+            f"The table has a single column, and its name contains {likely!r}. "
+            f"Did you mean --delimiter {likely!r}?"
+        )
 
 
 def open_model(path: Path) -> PrivateModel:
     """Return the model in a file."""
     from dpfit.exceptions import ModelFileError
-    from dpfit.model_file import from_json, load
+    from dpfit.models.file import from_json, load
 
     name = str(path)
     try:
@@ -226,11 +235,11 @@ def open_model(path: Path) -> PrivateModel:
             return from_json(_standard_input().read().decode("utf-8"))
         return load(name)
     except ModelFileError as error:
-        problem: CommandError = failure(str(error), "dpfit fit writes model files")
+        problem: CommandError = failure(error.message, error.hint or _MODEL_FILES)
     except UnicodeDecodeError:
-        problem = failure("the file is not of a model of dpfit", "dpfit fit writes model files")
+        problem = failure("not a dpfit model file", _MODEL_FILES)
     except FileNotFoundError:
-        problem = failure(f"there is no file {name!r}", "dpfit fit writes model files")
+        problem = failure(f"there is no file {name!r}", _MODEL_FILES)
     except IsADirectoryError:
         problem = failure(f"{name!r} is a folder", "give the name of a model file")
     raise problem

@@ -1,24 +1,24 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
+import typer.core
 
 from dpfit.cli.errors import wrong_use
-from dpfit.cli.files import STANDARD
+from dpfit.cli.outputs import STANDARD
 
 __all__ = [
+    "Command",
     "Data",
     "Delimiter",
-    "Format",
-    "FormatOption",
     "Json",
     "Model",
     "Output",
+    "TableFormat",
     "input_path",
     "output_path",
 ]
@@ -28,27 +28,44 @@ _STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1")
 
 
 def input_path(text: str | Path) -> Path:
-    """Return the name of something to read."""
+    """Return the path of a file to read, ``-`` for standard input."""
     if not str(text):
-        # As a path it would be the folder that one is in.
-        raise wrong_use("the name of an input is empty", "a variable may be without a value")
+        # As a path, the empty string would be the current folder.
+        raise wrong_use("the name of an input is empty", "is a shell variable unset?")
     return Path(STANDARD if str(text) in _STANDARD_INPUT else text)
 
 
 def output_path(text: str | Path) -> Path:
-    """Return the name of a file to write."""
+    """Return the path of a file to write, ``-`` for standard output."""
     if not str(text):
-        raise wrong_use("the name of the output is empty", "a variable may be without a value")
+        raise wrong_use("the name of the output is empty", "is a shell variable unset?")
     if str(text).endswith("/"):
         raise wrong_use(f"{str(text)!r} is a folder", "give the name of a file in it")
     return Path(STANDARD if str(text) in _STANDARD_OUTPUT else text)
 
 
-class Format(enum.StrEnum):
-    """What a file holds."""
+def _format_names() -> list[str]:
+    # The registry imports NumPy, which help and completion of other options need not wait for.
+    from dpfit.sources.files.formats import FORMATS
 
-    CSV = "csv"
-    PARQUET = "parquet"
+    return sorted(FORMATS)
+
+
+def _format_name(text: str) -> str:
+    if text not in _format_names():
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(_format_names())}.")
+    return text
+
+
+class Command(typer.core.TyperCommand):
+    """A command, whose help lists the file formats beside ``--format``."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        for parameter in self.params:
+            if parameter.name == "format":
+                parameter.metavar = f"<{'|'.join(_format_names())}>"
+        super().format_help(ctx, formatter)
 
 
 Data: TypeAlias = Annotated[
@@ -66,24 +83,30 @@ Model: TypeAlias = Annotated[
     typer.Argument(
         metavar="MODEL",
         parser=input_path,
-        help="What `dpfit fit` wrote; - for standard input.",
+        help="A model file from `dpfit fit`, or - for standard input.",
         show_default=False,
     ),
 ]
-FormatOption: TypeAlias = Annotated[
-    Format | None,
-    typer.Option("--format", help="What DATA holds, if its name does not tell."),
+TableFormat: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        parser=_format_name,
+        autocompletion=_format_names,
+        help="Format of DATA, if its name does not show it.",
+    ),
 ]
 Delimiter: TypeAlias = Annotated[
     str,
     typer.Option(
         "--delimiter",
         metavar="CHARACTER",
-        help="What is between the values of a CSV file; or: tab.",
+        help="CSV delimiter: one character, or `tab`.",
     ),
 ]
 Json: TypeAlias = Annotated[
-    bool, typer.Option("--json", metavar="", help="Print what a program can read, instead of text.")
+    bool, typer.Option("--json", metavar="", help="Print JSON instead of text.")
 ]
 Output: TypeAlias = Annotated[
     Path,
@@ -92,7 +115,7 @@ Output: TypeAlias = Annotated[
         "-o",
         metavar="FILE",
         parser=output_path,
-        help="Where to write to; - for standard output. The file appears whole or not at all.",
+        help="File to write, or - for standard output. It is written completely or not at all.",
         show_default=False,
     ),
 ]

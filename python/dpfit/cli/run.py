@@ -1,4 +1,4 @@
-"""All commands, and what happens when one of them ends."""
+"""Run a command, and turn its errors into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from dpfit.cli import budget, demo, fit, predict, reproduce, schema, show
+from dpfit.cli.commands import budget, demo, fit, predict, schema, show
 from dpfit.cli.errors import PipeClosed, explain, wrong_use
-from dpfit.cli.text import epilog, unwrapped
+from dpfit.cli.options import Command
+from dpfit.cli.printing import epilog, unwrapped
 
 __all__ = ["app", "run"]
 
@@ -26,8 +27,7 @@ EXAMPLES = (
 
 _INTERRUPTED, _PIPE_CLOSED = 130, 141
 
-
-# What may be looked for under these names, and where it is.
+# Commands that other programs have, and what to use instead.
 _ELSEWHERE = {
     "export": "dpfit show MODEL --sql TABLE",
     "infer": "dpfit schema infer DATA",
@@ -38,7 +38,7 @@ _ELSEWHERE = {
 
 
 class _Group(typer.core.TyperGroup):
-    """Commands. Typer has an answer of its own to a closed pipe and to Ctrl-C."""
+    """The commands; closed pipes are reported to `run`, not handled by typer."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] in _ELSEWHERE:
@@ -61,12 +61,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, predict, show):
-    command.add(app)
+for command, examples in (
+    (fit.fit, fit.EXAMPLES),
+    (predict.predict, predict.EXAMPLES),
+    (show.show, show.EXAMPLES),
+    (demo.demo, demo.EXAMPLES),
+):
+    app.command(cls=Command, help=unwrapped(command), epilog=epilog(examples))(command)
 app.add_typer(budget.app, name="budget")
 app.add_typer(schema.app, name="schema")
-for command in (demo, reproduce):
-    command.add(app)
 
 
 def _version(wanted: bool) -> None:
@@ -85,12 +88,12 @@ def _dpfit(
         ),
     ] = False,
 ) -> None:
-    """Regression on personal data, with a promise to the people in it.
+    """Fit regression models on personal data with differential privacy.
 
-    A model that is fitted with differential privacy tells about all rows together and next to
-    nothing about any one of them. No bounds and no tuning are needed.
+    A private model describes all rows together and reveals almost nothing about any single row. It
+    needs no bounds and no tuning.
 
-    Exit codes: 0 done, 2 wrong use, 1 failure.
+    Exit codes: 0 success, 1 failure, 2 wrong usage.
     """
 
 
@@ -103,25 +106,25 @@ def run(arguments: list[str]) -> int:
     Parameters
     ----------
     arguments : list of str
-        What to do.
+        The command and its options.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            # A terminal without Greek letters gets a question mark instead of an error.
+            # A terminal that cannot show Greek letters gets question marks instead of an error.
             stream.reconfigure(errors="replace")
     try:
         code = _run(arguments)
         sys.stdout.flush()
     except (PipeClosed, BrokenPipeError):
-        _forget_output()
+        _discard_output()
         return _PIPE_CLOSED
     except KeyboardInterrupt:
         code = _INTERRUPTED
     except Exception as error:
-        _forget_output()
+        _discard_output()
         if os.environ.get("DPFIT_TRACEBACK"):
             traceback.print_exc()
-        line, code = explain(error)
+        line, code = explain(error, arguments[0] if arguments else "")
         if line:
             print(f"dpfit: {line}", file=sys.stderr)
     if code == _INTERRUPTED:
@@ -129,8 +132,8 @@ def run(arguments: list[str]) -> int:
     return code
 
 
-def _forget_output() -> None:
-    """Let go of what cannot be printed: Python would try again at its end, and complain."""
+def _discard_output() -> None:
+    """Discard output that cannot be printed; Python would try again at exit and report an error."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -138,7 +141,7 @@ def _forget_output() -> None:
 
 
 def _hide_types_of_flags(command: Any, parent: Any = None) -> None:
-    """Show no type in the help beside what takes no value, --help included."""
+    """Show no type beside flags in the help, --help included."""
     context = command.context_class(command, parent=parent, **command.context_settings)
     for option in (*command.params, command.get_help_option(context)):
         if getattr(option, "is_flag", False):

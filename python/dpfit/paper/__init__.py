@@ -1,4 +1,4 @@
-"""The paper's estimators, on the exact core.
+"""The paper's estimators, on exact integer statistics.
 
 S. Tang et al., *Improved Differentially Private Regression via Gradient Boosting*.
 """

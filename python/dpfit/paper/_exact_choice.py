@@ -1,10 +1,9 @@
 """Exact random choices when the probabilities contain exponentials.
 
-A number such as ``exp(-1/3)`` has no finite expansion, but it can be enclosed between two decimals
-as closely as one likes. So a random choice is made by drawing a uniform number bit by bit and
-enclosing the probabilities digit by digit, until it is certain on which side of every boundary the
-number falls. The law of the answer is then the stated one and not an approximation of it; what
-is random besides is only the number of bits used.
+A number such as ``exp(-1/3)`` has no finite expansion, but two decimals can enclose it as closely
+as needed. So a random choice draws a uniform number bit by bit and encloses the probabilities digit
+by digit, until it is certain on which side of every boundary the number lies. The result then has
+exactly the stated distribution; only the number of bits that are used varies.
 
 The same enclosures decide inequalities between such numbers.
 """
@@ -48,17 +47,17 @@ _BITS_PER_DIGIT = 4  # more than log2(10), so the uniform number is finer than t
 class RandomBits(Protocol):
     """A source of independent fair bits.
 
-    ``random.SystemRandom()`` is one. So is ``random.Random(seed)``, which is for tests: its output
-    can be predicted, and noise that can be predicted protects nobody.
+    Examples are ``random.SystemRandom()`` and, for tests, ``random.Random(seed)``. The output of
+    the latter is predictable, and predictable noise protects nobody.
     """
 
     def getrandbits(self, k: int, /) -> int:
-        """Return an integer of ``k`` fair bits."""
+        """Return an integer with ``k`` fair bits."""
         ...
 
 
 class Bounds(NamedTuple):
-    """Two decimals with a non-negative number between them."""
+    """Two decimals that enclose a non-negative number."""
 
     low: Decimal
     high: Decimal
@@ -69,7 +68,7 @@ ONE = Bounds(Decimal(1), Decimal(1))
 
 
 class Enclosing:
-    """Arithmetic on enclosed non-negative numbers: lower bounds round down, upper ones up.
+    """Arithmetic on enclosed non-negative numbers: lower bounds round down, upper bounds up.
 
     Parameters
     ----------
@@ -83,7 +82,7 @@ class Enclosing:
         self.ceiling = _context(digits, ROUND_CEILING)
 
     def integer(self, value: int) -> Bounds:
-        """Enclose an integer; integers far longer than the precision are cut first, for speed."""
+        """Enclose an integer. For speed, one much longer than the precision is truncated first."""
         surplus = 3 * value.bit_length() // 10 - 2 * self.digits
         if surplus <= 0:
             exact = Decimal(value)
@@ -99,7 +98,7 @@ class Enclosing:
         return Bounds(self.floor.add(a.low, b.low), self.ceiling.add(a.high, b.high))
 
     def minus(self, a: Bounds, b: Bounds) -> Bounds:
-        """Enclose a difference that is known not to be negative."""
+        """Enclose a difference that is known to be >= 0."""
         low = self.floor.subtract(a.low, b.high)
         return Bounds(max(low, Decimal(0)), self.ceiling.subtract(a.high, b.low))
 
@@ -108,14 +107,14 @@ class Enclosing:
         return Bounds(self.floor.multiply(a.low, b.low), self.ceiling.multiply(a.high, b.high))
 
     def over(self, a: Bounds, b: Bounds) -> Bounds:
-        """Enclose a quotient by a number whose lower bound is positive."""
+        """Enclose a quotient whose divisor has a positive lower bound."""
         return Bounds(self.floor.divide(a.low, b.high), self.ceiling.divide(a.high, b.low))
 
     def exp(self, exponent: Fraction) -> Bounds:
         """Enclose ``exp(exponent)`` for a rational of either sign.
 
-        The exponent is itself enclosed first. ``Context.exp`` rounds correctly but always to the
-        nearest, so one unit in the last place is given away on each side.
+        The exponent is enclosed first. ``Context.exp`` always rounds to the nearest, so the
+        result is widened by one ulp on each side.
         """
         if exponent == 0:
             return ONE
@@ -128,14 +127,14 @@ class Enclosing:
 def decide(
     question: Callable[[Enclosing], bool | None], *, start_digits: int = START_DIGITS
 ) -> bool:
-    """Ask with growing precision until the answer is certain.
+    """Evaluate a question with growing precision until the answer is certain.
 
     Parameters
     ----------
     question : callable
-        Answers True or False if the enclosures settle the matter, and None if they do not.
+        Returns True or False if the enclosures decide the question, and None if they do not.
     start_digits : int
-        Precision of the first attempt; it has no influence on the answer.
+        Precision of the first attempt. It does not affect the answer.
 
     Returns
     -------
@@ -143,9 +142,9 @@ def decide(
 
     Privacy
     -------
-    The answer is that of exact arithmetic. An answer that was only rounded to a "safe" side would
-    not do where a sensitivity is at stake: two neighbouring inputs could be rounded differently
-    and so end up further apart than the proof says.
+    The answer is that of exact arithmetic. Rounding to a "safe" side would not be enough for a
+    sensitivity: two neighbouring inputs could be rounded differently and end up further apart than
+    the proof allows.
     """
     for enclosing in _precisions(start_digits):
         answer = question(enclosing)
@@ -162,7 +161,7 @@ def draw_below(limit: int, source: RandomBits) -> int:
     limit : int
         At least 1, of any length.
     source : RandomBits
-        Where the bits come from.
+        The source of randomness.
 
     Returns
     -------
@@ -170,7 +169,7 @@ def draw_below(limit: int, source: RandomBits) -> int:
 
     Privacy
     -------
-    Exactly uniform: numbers that are too large are drawn again, none are folded back.
+    Exactly uniform: numbers that are too large are rejected and drawn again.
     """
     bits = (limit - 1).bit_length()
     if bits == 0:
@@ -191,12 +190,12 @@ def exact_choice(
     Parameters
     ----------
     cumulative : callable
-        Encloses the partial sums of the weights: the i-th holds the sum of weights 0 to i, the
-        last one the positive total. Lower bounds must not fall along the sequence, nor upper ones.
+        Encloses the partial sums of the weights: the i-th encloses the sum of weights 0 to i, the
+        last one the positive total. Lower bounds must be non-decreasing, and so must upper bounds.
     source : RandomBits
-        Where the bits come from.
+        The source of randomness.
     start_digits : int
-        Precision of the first attempt; it has no influence on the law.
+        Precision of the first attempt. It does not affect the distribution.
 
     Returns
     -------
@@ -205,9 +204,9 @@ def exact_choice(
     Privacy
     -------
     With U uniform on [0, 1], index i is returned only if it is certain that
-    ``sum(weights[:i]) <= U * total <= sum(weights[:i + 1])``. This pins i down except for finitely
-    many values of U, so the law is exact, and precision is raised finitely often with probability
-    one. An index of weight zero is never returned.
+    ``sum(weights[:i]) <= U * total <= sum(weights[:i + 1])``. This determines i except for finitely
+    many values of U, so the distribution is exact, and with probability one the precision is raised
+    finitely often. An index of weight zero is never returned.
     """
     numerator = length = 0
     for enclosing in _precisions(start_digits):
@@ -227,14 +226,14 @@ def exact_choice(
 
 
 def _precisions(digits: int) -> Iterator[Enclosing]:
-    """Yield ever more precise arithmetic."""
+    """Yield arithmetic with growing precision."""
     while True:
         yield Enclosing(digits)
         digits *= 2
 
 
 def _context(digits: int, rounding: str) -> Context:
-    """Return a context of our own, so that the caller's cannot change a result."""
+    """Return a separate context, so that the caller's context cannot change a result."""
     return Context(
         prec=digits,
         rounding=rounding,

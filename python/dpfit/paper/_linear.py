@@ -1,4 +1,4 @@
-"""Predictions of the paper's linear models."""
+"""What the paper's linear models share: predictions."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from dpfit._estimator import Floats, PrivateRegressor
+from dpfit._typing import Floats
+from dpfit.estimator import PrivateRegressor
 
 __all__ = ["LinearModel"]
 
 
 class LinearModel(PrivateRegressor):
-    """A linear model of rows whose norm is cut to a bound."""
+    """A linear model whose rows may be clipped to a norm."""
 
     coef_: Floats
     intercept_: float
 
     def predict(self, X: Any) -> Floats:
-        """Predict, with rows clipped as in the fit.
+        """Predict the target, with rows clipped as in the fit.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of numbers.
+            The rows.
 
         Returns
         -------
@@ -35,7 +36,7 @@ class LinearModel(PrivateRegressor):
         if bound is None:
             unclipped: Floats = rows @ self.coef_ + self.intercept_
             return unclipped
-        # Divided by their largest entries first: squares of these cannot overflow.
+        # Rows are divided by their largest entry first, so that squares cannot overflow.
         sizes = np.maximum(np.abs(rows).max(axis=1), 1e-300)
         directions = rows / sizes[:, None]
         sizes = np.minimum(sizes, bound / np.maximum(np.linalg.norm(directions, axis=1), 1e-300))
@@ -43,5 +44,5 @@ class LinearModel(PrivateRegressor):
         return predictions
 
     def _prediction_bound(self) -> float | None:
-        """Return the norm to which rows are clipped; None for not at all."""
+        """Return the norm to which rows are clipped; None if they are not."""
         return None

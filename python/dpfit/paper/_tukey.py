@@ -1,15 +1,15 @@
 """The private choice of one model out of many (TukeyEM), in exact arithmetic.
 
 Amin, Joseph, Ribero and Vassilvitskii (2022, arXiv:2208.07353) fit m models on m disjoint parts of
-the data and release a point that lies deep among them: a propose-test-release check makes sure
-that deep regions are not vastly smaller than shallow ones, then the exponential mechanism picks a
-point by its depth.
+the data and release a point that lies deep among them. A propose-test-release check ensures that
+deep regions are not much smaller than shallow ones; then the exponential mechanism chooses a point
+by its depth.
 
-Here the coefficients are first rounded to a public grid. Every region is then a box of
-integers, every volume an exact count of grid points, and models that coincide make a box of one
-point rather than a region of measure zero. Volumes are compared and choices are made exactly
-(:mod:`dpfit.paper._exact_choice`), so the guarantee does not hinge on floating-point numbers.
-``docs/privacy/tukey_em.md`` states and proves it; names of lemmas below refer to that page.
+Here the coefficients are first rounded to a public grid. Every region is then a box of integers,
+and every volume an exact count of grid points. Models that coincide form a box of one point rather
+than a region of measure zero. Volumes are compared and choices are made exactly
+(:mod:`dpfit.paper._exact_choice`), so the guarantee does not depend on floating-point arithmetic.
+``docs/privacy/tukey_em.md`` has the theorem, the lemmas that are named below, and their proofs.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dpfit._rounding import fraction_down
+from dpfit._typing import Neighbors
 from dpfit.accounting._checks import (
     DELTA_RANGE,
     EPSILON_RANGE,
-    Neighbors,
     check_count,
     check_positive,
     check_within,
 )
-from dpfit.accounting._rounding import fraction_down
 from dpfit.accounting.events import ApproximateRelease
 from dpfit.exceptions import ParameterError
 from dpfit.paper._exact_choice import RandomBits
@@ -63,7 +63,7 @@ class Grid:
     Raises
     ------
     ParameterError
-        If a parameter is not usable, or ``radius * step`` is not a double.
+        If a parameter is invalid, or ``radius * step`` is not a double.
 
     Privacy
     -------
@@ -82,22 +82,22 @@ class Grid:
         """Check the fields."""
         step = check_positive("step", self.step)
         if math.frexp(step)[0] != 0.5:
-            raise ParameterError(f"step={step!r} must be a power of two")
+            raise ParameterError(f"step must be a power of two, got {step!r}")
         radius = check_count("radius", self.radius)
         if radius > _LARGEST_RADIUS:
-            raise ParameterError(f"radius={radius} is out of range: 1 <= radius <= 2**53")
+            raise ParameterError(f"radius must be <= 2**53, got {radius}")
         if math.isinf(step * radius):
-            raise ParameterError(f"step={step!r} times radius={radius} must be finite")
+            raise ParameterError(f"step * radius must be finite, got {step!r} * {radius}")
         object.__setattr__(self, "step", step)
         object.__setattr__(self, "radius", radius)
 
     def quantise(self, models: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Round coefficients to the grid, NaN to 0 and what lies beyond the grid to its edge.
+        """Round coefficients to the grid, NaN to 0 and values beyond the grid to its edge.
 
         Privacy
         -------
-        Every entry is mapped by itself, so one row in gives one row out, whatever it holds; no
-        value raises or warns.
+        Entries are mapped one at a time, so a changed row changes only the same row of the result.
+        No value raises or warns.
         """
         with np.errstate(all="ignore"):
             scaled = np.ldexp(models, 1 - math.frexp(self.step)[1])
@@ -107,7 +107,7 @@ class Grid:
         return scaled.astype(np.int64)
 
     def coefficients(self, point: Sequence[int]) -> NDArray[np.float64]:
-        """Return the coefficients that a grid point stands for, exactly."""
+        """Return the coefficients of a grid point, exactly."""
         return np.ldexp(np.array(point, dtype=np.float64), math.frexp(self.step)[1] - 1)
 
     def size(self, n_features: int) -> int:
@@ -117,16 +117,16 @@ class Grid:
 
 @dataclass(frozen=True, kw_only=True)
 class TukeyRelease:
-    """What was released.
+    """The outcome of a release.
 
     Attributes
     ----------
     passed : bool
         Whether the check passed.
     point : tuple of int, or None
-        Coefficients in units of the grid step; None if the check failed.
+        Coefficients as multiples of the grid step; None if the check failed.
     check_cost, choice_cost : (float, float)
-        Epsilon and delta of the two stages. They are charged whatever the outcome.
+        Epsilon and delta of the two stages. Both are charged for every outcome.
     """
 
     passed: bool
@@ -141,9 +141,9 @@ class TukeyRelease:
 
         Privacy
         -------
-        Their sum is the cost of the whole. The second event is not a statement about the choice
-        alone, which is private only behind the check. ``neighbors`` must be a relation under which
-        one change of the table changes one model.
+        The cost of the release is the sum of both events. The second event is not a guarantee for
+        the choice alone, which is private only after the check. ``neighbors`` must be a relation
+        under which one change of the table changes one model.
         """
         stages = (
             ("propose-test-release", f"safety of {statistic}", self.check_cost),
@@ -193,11 +193,11 @@ def plan_tukey(
     Raises
     ------
     ParameterError
-        If a parameter is not usable.
+        If a parameter is invalid.
 
     Privacy
     -------
-    Everything here is public. The shares of epsilon are rounded down. Delta is not divided: the
+    All parameters are public. The shares of epsilon are rounded down. Delta is not divided: the
     theorem charges the larger of the two stages' deltas, not their sum.
 
     Examples
@@ -210,14 +210,14 @@ def plan_tukey(
     n_models = check_count("n_models", n_models)
     depth = max(1, n_models // 4) if depth is None else check_count("depth", depth)
     if depth > (n_models + 1) // 2:
-        raise ParameterError(f"depth={depth} is out of range: 1 <= depth <= (n_models + 1) // 2")
+        raise ParameterError(f"depth must be <= (n_models + 1) // 2, got {depth}")
     share = check_positive("check_share", check_share)
     if share >= 1.0:
-        raise ParameterError(f"check_share={share!r} is out of range: 0 < check_share < 1")
+        raise ParameterError(f"check_share must be between 0 and 1, got {share!r}")
     epsilon_check = fraction_down(Fraction(epsilon) * Fraction(share))
     epsilon_choice = fraction_down(Fraction(epsilon) - Fraction(epsilon_check))
     if min(epsilon_check, epsilon_choice) <= 0.0:
-        raise ParameterError(f"check_share={share!r} leaves a stage without epsilon")
+        raise ParameterError(f"check_share must leave some epsilon to both stages, got {share!r}")
     return TukeyPlan(
         n_models=n_models,
         depth=depth,
@@ -240,19 +240,19 @@ def release_tukey_point(
     check_share: float = 0.5,
     source: RandomBits | None = None,
 ) -> TukeyRelease:
-    """Release a grid point that is deep among the rows of ``models``, or nothing.
+    """Release a grid point that is deep among the rows of ``models``, if the check passes.
 
     Parameters
     ----------
     models : array of shape (m, d), float64
-        One vector of coefficients per part of the data. Any value is allowed, NaN and inf too.
+        One vector of coefficients per part of the data. All values are allowed, even NaN and inf.
     epsilon, delta, depth, check_share
         As for :func:`plan_tukey`.
     grid : Grid
         The public grid.
     source : RandomBits, optional
-        Where the randomness comes from: the operating system by default. ``random.Random(seed)``
-        makes tests repeatable and is not private.
+        The source of randomness, by default the operating system. ``random.Random(seed)`` makes
+        tests repeatable and is not private.
 
     Returns
     -------
@@ -261,13 +261,13 @@ def release_tukey_point(
     Raises
     ------
     ParameterError
-        If a parameter or the type or shape of ``models`` is not usable. No value in ``models``
-        leads to an exception or a warning.
+        If a parameter, or the type or shape of ``models``, is invalid. No value in ``models``
+        causes an exception or a warning.
 
     Privacy
     -------
     (epsilon, delta)-differentially private with respect to replacing one row of ``models`` by any
-    other (theorem). The number of rows and of columns is public. Running time is not constant.
+    other (theorem). The numbers of rows and columns are public. The running time is not constant.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def release_tukey_point(
     if not isinstance(models, np.ndarray) or models.dtype != np.float64 or models.ndim != 2:
         raise ParameterError("models must be a two-dimensional array of float64")
     if 0 in models.shape:
-        raise ParameterError(f"models of shape {models.shape} must have a row and a column")
+        raise ParameterError(f"models must have a row and a column, got shape {models.shape}")
     plan = plan_tukey(epsilon, delta, models.shape[0], depth=depth, check_share=check_share)
     return _release(grid.quantise(models), plan, grid, source or random.SystemRandom())
 

@@ -1,6 +1,6 @@
 """The two stages of TukeyEM on quantised models: the safety check and the choice of a point.
 
-Models are rows of integers here, and volumes are counts of grid points. Names of lemmas refer to
+Models are rows of integers here, and volumes are counts of grid points. The lemmas are in
 ``docs/privacy/tukey_em.md``.
 """
 
@@ -49,7 +49,7 @@ Interval = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class TukeyPlan:
-    """Public parameters of a release. Made by :func:`plan_tukey`.
+    """The public parameters of a release, as returned by :func:`plan_tukey`.
 
     Attributes
     ----------
@@ -60,15 +60,15 @@ class TukeyPlan:
     epsilon_check, epsilon_choice : float
         Shares of the check and of the choice. Their exact sum is at most epsilon.
     delta : float
-        Delta of the whole.
+        Delta of the release.
     noise_rate : Fraction
-        The check's noise X has P(X = x) proportional to exp(-noise_rate * abs(x)).
+        The noise X of the check has P(X = x) proportional to exp(-noise_rate * abs(x)).
     depth_rate : Fraction
-        The choice weighs a point of depth i with exp(depth_rate * i).
+        The choice gives a point of depth i the weight exp(depth_rate * i).
     threshold : int
         The check passes if the noisy distance to unsafety is at least this. The distance is less
-        than ``depth`` unless the grid is very small, so a threshold of ``depth`` or more means
-        that there are too few models for the check to pass often.
+        than ``depth`` unless the grid is very small. So if the threshold is at least ``depth``,
+        there are too few models for the check to pass often.
     """
 
     n_models: int
@@ -90,7 +90,7 @@ class Levels:
     ordered : array of shape (m, d)
         The quantised models, each column sorted.
     volumes : tuple of int
-        Number of grid points of depth at least i, for i from 0 (all of them) to m + 1 (none).
+        Number of grid points of depth at least i, for i from 0 (all points) to m + 1 (none).
     """
 
     ordered: NDArray[np.int64]
@@ -123,7 +123,7 @@ def depth_levels(rows: NDArray[np.int64], grid_size: int) -> Levels:
     -------
     The depth of a point x is the smallest, over all columns j, of the number of models with
     entry j at most x[j] and the number of models with entry j at least x[j]. Replacing one
-    model moves it by at most one (lemma 1), ties or not.
+    model changes it by at most one (lemma 1), with or without ties.
     """
     ordered = np.sort(rows, axis=0)
     widths = ordered[::-1] - ordered + 1
@@ -134,14 +134,14 @@ def depth_levels(rows: NDArray[np.int64], grid_size: int) -> Levels:
 def distance_to_unsafety(
     volumes: Sequence[int], plan: TukeyPlan, *, start_digits: int = START_DIGITS
 ) -> int:
-    """Return how many models must be replaced, at least, to make the choice unsafe.
+    """Return a lower bound on the number of replaced models that makes the choice unsafe.
 
-    With V[i] the volumes, t the least depth and g = exp(depth_rate), k replacements leave the
-    choice safe if ::
+    With volumes V[i], least depth t and g = exp(depth_rate), the choice is safe after k
+    replacements if ::
 
         V[t-k-1] - V[t+k+1]  <=  delta * sum((V[i] - V[i+1]) * g**(i-t-k-1) for i > t+k)
 
-    The answer is the number of k = 0, 1, ... for which this holds.
+    The result is the number of k = 0, 1, ... for which this holds.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def distance_to_unsafety(
     plan : TukeyPlan
         Public parameters.
     start_digits : int
-        Precision of the first attempt; it has no influence on the answer.
+        Precision of the first attempt. It does not affect the result.
 
     Returns
     -------
@@ -159,9 +159,9 @@ def distance_to_unsafety(
 
     Privacy
     -------
-    If the answer is positive, the choice on these models and on any neighbouring ones is
-    (epsilon_choice, delta)-indistinguishable (lemma 3). Replacing one model changes the answer by
-    at most one (lemma 4). The second holds because every comparison is decided exactly.
+    If the result is positive, the choice on these models and on any neighbouring ones is
+    (epsilon_choice, delta)-indistinguishable (lemma 3). Replacing one model changes the result by
+    at most one (lemma 4), because every comparison is decided exactly.
     """
     tails = cache(lambda digits: _tails(volumes, plan, Enclosing(digits)))
     delta = Decimal(plan.delta)
@@ -186,7 +186,7 @@ def distance_to_unsafety(
 
 
 def smallest_threshold(noise_rate: Fraction, delta: float) -> int:
-    """Return the smallest n with P(X >= n) <= delta for the check's noise X.
+    """Return the smallest n >= 1 with P(X >= n) <= delta for the noise X of the check.
 
     Parameters
     ----------
@@ -203,8 +203,8 @@ def smallest_threshold(noise_rate: Fraction, delta: float) -> int:
     Privacy
     -------
     An unsafe input has distance 0, so it passes the check with probability at most delta. For
-    n >= 1, P(X >= n) = q**n / (1 + q) with q = exp(-noise_rate), whereas continuous Laplace
-    noise would have q**n / 2.
+    n >= 1, P(X >= n) = q**n / (1 + q) with q = exp(-noise_rate). (For continuous Laplace noise, it
+    would be q**n / 2.)
     """
     allowed = Decimal(delta)
 
@@ -230,8 +230,8 @@ def pass_probability(distance: int, plan: TukeyPlan, enclosing: Enclosing) -> Bo
 
     Privacy
     -------
-    The noise is two-sided geometric with ratio exp(-noise_rate). As the distance has
-    sensitivity 1, its outcome is epsilon_check-DP if noise_rate is epsilon_check.
+    The noise is two-sided geometric with ratio exp(-noise_rate). The distance has sensitivity 1,
+    so the outcome is epsilon_check-DP if noise_rate is epsilon_check.
     """
     missing = plan.threshold - distance
     if missing >= 1:
@@ -240,13 +240,13 @@ def pass_probability(distance: int, plan: TukeyPlan, enclosing: Enclosing) -> Bo
 
 
 def check_passes(distance: int, plan: TukeyPlan, source: RandomBits) -> bool:
-    """Add noise to the distance and compare with the threshold.
+    """Return whether distance plus noise reaches the threshold.
 
-    Only the outcome is drawn, with its exact probability; the noise itself is not needed.
+    Only this outcome is drawn, with its exact probability; the noise itself is not needed.
 
     Privacy
     -------
-    epsilon_check-DP as long as nothing but the outcome is let out.
+    epsilon_check-DP if only the outcome is released.
     """
     return exact_choice(lambda e: [pass_probability(distance, plan, e), ONE], source) == 0
 
@@ -256,9 +256,9 @@ def depth_sums(volumes: Sequence[int], plan: TukeyPlan, enclosing: Enclosing) ->
 
     Privacy
     -------
-    Depth i has weight (V[i] - V[i+1]) * exp(depth_rate * (i - t)): the law of the depth of a point
-    that is drawn by the exponential mechanism, whose score is the depth and whose domain is
-    the region of depth at least t.
+    Depth i has weight (V[i] - V[i+1]) * exp(depth_rate * (i - t)). This is the distribution of the
+    depth of a point that the exponential mechanism draws, with the depth as score and the region of
+    depth at least t as domain.
     """
     growth = enclosing.exp(plan.depth_rate)
     power, total, sums = ONE, ZERO, []
@@ -275,7 +275,7 @@ def choose_point(levels: Levels, plan: TukeyPlan, source: RandomBits) -> tuple[i
 
     Privacy
     -------
-    (epsilon_choice, delta)-DP on safe inputs only: it must not be called unless the check passed.
+    (epsilon_choice, delta)-DP on safe inputs only: call it only after the check passed.
     """
     depth = plan.depth + exact_choice(lambda e: depth_sums(levels.volumes, plan, e), source)
     rank = draw_below(levels.volumes[depth] - levels.volumes[depth + 1], source)
@@ -285,16 +285,16 @@ def choose_point(levels: Levels, plan: TukeyPlan, source: RandomBits) -> tuple[i
 def shell_point(outer: Sequence[Interval], inner: Sequence[Interval], rank: int) -> tuple[int, ...]:
     """Return one of the points that lie in the outer box but not in the inner one.
 
-    The points are grouped by the first column in which they leave the inner box: before it they
-    are within the inner box, after it anywhere in the outer one.
+    The points are grouped by the first column in which they leave the inner box. Before that
+    column they are within the inner box; after it they are anywhere in the outer box.
 
     Parameters
     ----------
     outer, inner : sequence of (int, int)
-        Lowest and highest value per column. An interval of the inner box lies within that of
-        the outer one or is empty.
+        Lowest and highest value per column. Each interval of the inner box is empty or lies within
+        that of the outer box.
     rank : int
-        From 0 to the number of such points, less one.
+        From 0 to the number of such points minus one.
 
     Returns
     -------
@@ -302,7 +302,7 @@ def shell_point(outer: Sequence[Interval], inner: Sequence[Interval], rank: int)
 
     Privacy
     -------
-    A bijection, so a uniform rank gives a uniform point.
+    The map is a bijection, so a uniform rank gives a uniform point.
     """
     widths = [high - low + 1 for low, high in outer]
     inner_widths = [max(high - low + 1, 0) for low, high in inner]

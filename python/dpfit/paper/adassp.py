@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
-from dpfit import _native
-from dpfit._estimator import Array, Floats
 from dpfit._parameters import Budget, integer, one_of, real, share, shares
-from dpfit._progress import rounds
-from dpfit.accounting import Event, Neighbors, per_round, split
+from dpfit._progress import rounds_done
+from dpfit._typing import Array, Floats, Neighbors
+from dpfit.accounting import per_round, split
+from dpfit.engine.solve import LearningRate, Ridge, inverse, learning_rate
 from dpfit.paper._linear import LinearModel
-from dpfit.release import Publisher
-from dpfit.solve import LearningRate, Ridge, inverse, learning_rate
+from dpfit.release import Releaser
+from dpfit.statistics import Gradient, Gram, RowMap, Scale, SmallestEigenvalue, Table
 
 __all__ = ["AdaSSP", "BoostedAdaSSP"]
 
-# The clipping threshold is this many units of the target's grid: residuals keep 18 bits, and
-# targets up to 2^12 times the threshold are told apart.
-_TAU_UNITS = 1 << 18
+# The clipping threshold is this many steps of the target's grid: residuals keep 18 bits, and
+# targets up to 2^12 times the threshold are distinguished.
+_TAU_STEPS = 1 << 18
 # With an intercept, the constant gets this share of the squared norm: as much as the features.
-_INTERCEPT_SHARE = 0.5
+_CONSTANT_SHARE = 0.5
 # No coefficient of a row of norm one can use more thresholds: targets end at 2^12 of them.
 _LARGEST = 1e6
 
 
+@dataclass(frozen=True)
+class _Rounds:
+    """What the rounds do: clipping threshold, number, step sizes, and share to average."""
+
+    tau: float
+    count: int = 1
+    schedule: LearningRate = "constant"
+    averaging: float = 0.0
+
+
 class _SufficientStatistics(LinearModel):
-    """Noisy X'X once, its smallest eigenvalue, and noisy X'g in every round."""
+    """Release X'X and its smallest eigenvalue once, and X'g in every round."""
 
     x_bound: float
     split: tuple[float, float, float]
@@ -46,122 +57,118 @@ class _SufficientStatistics(LinearModel):
         X: Array,
         y: Array,
         spend: Budget,
-        publisher: Publisher,
-        *,
-        tau: float,
-        n_rounds: int,
-        schedule: LearningRate,
-        averaging: float,
-    ) -> tuple[tuple[Event, ...], tuple[str, ...]]:
+        releaser: Releaser,
+        rounds: _Rounds,
+    ) -> tuple[str, ...]:
         x_bound = real("x_bound", self.x_bound, 1e-50, 1e50)
         ridge = cast(Ridge, one_of("ridge", self.ridge, ("adassp", "literal")))
         ratio = shares("split", self.split, 3)
+        progress = rounds_done(show=self.verbose, name=type(self).__name__)
         mu_gram, mu_rounds, mu_eigenvalue = split(spend.mu, ratio)
-        mu_round = per_round(mu_rounds, n_rounds)
+        mu_round = per_round(mu_rounds, rounds.count)
         # Features are clipped to x_bound, and the constant makes rows longer than that.
-        intercept = _INTERCEPT_SHARE if self.fit_intercept else None
-        bound = x_bound / math.sqrt(1.0 - (intercept or 0.0))
-        unit = tau / _TAU_UNITS
+        constant_share = _CONSTANT_SHARE if self.fit_intercept else None
+        bound = x_bound / math.sqrt(1.0 - (constant_share or 0.0))
+        scale = Scale(rounds.tau / _TAU_STEPS, bound)
         column = (0.0, 1.0, [(-math.inf, math.inf, 1.0 / bound)])
-        row_map = _native.RowMap([column] * X.shape[1], unit=unit, norm="clip", intercept=intercept)
-        rows, gram = _native.Rows(row_map), _native.Gram(row_map)
-        rows.extend(X, y, gram, n_jobs=self.n_jobs)
+        row_map = RowMap([column] * X.shape[1], (0.0, 1.0), scale, constant_share, norm="clip")
+        stored = Table.of(X, y, self.n_jobs).store(row_map)
 
-        noisy_gram, sigma = publisher.gram(gram, mu_gram, bound)
-        eigenvalue = publisher.smallest_eigenvalue(gram, mu_eigenvalue, bound)
-        gamma = inverse(noisy_gram, sigma, eigenvalue, ridge)
+        gram = releaser.release(stored, Gram(row_map), mu_gram)
+        eigenvalue = releaser.release(stored, SmallestEigenvalue(row_map), mu_eigenvalue)
+        gamma = inverse(gram.value, gram.sigma, (eigenvalue.value, eigenvalue.sigma), ridge)
 
-        theta = np.zeros(row_map.features)
-        averaged = max(1, math.ceil(averaging * n_rounds))
+        theta = np.zeros(len(gram.value))
+        averaged = max(1, math.ceil(rounds.averaging * rounds.count))
         total = np.zeros_like(theta)
-        for t in rounds(n_rounds, show=self.verbose, name=type(self).__name__):
-            # The store holds rows divided by the bound.
-            gradient = rows.gradient(theta * bound, _TAU_UNITS, n_jobs=self.n_jobs)
-            noisy, _ = publisher.gradient(gradient, _TAU_UNITS, mu_round, bound, unit)
-            step = learning_rate(schedule, t) * (gamma @ noisy)
+        for t in range(1, rounds.count + 1):
+            noisy = releaser.release(stored, Gradient(theta, _TAU_STEPS, scale), mu_round).value
+            step = learning_rate(rounds.schedule, t) * (gamma @ noisy)
             # Public numbers, kept finite so that a wild round cannot end the fit.
-            limit = _LARGEST * tau / bound
+            limit = _LARGEST * rounds.tau / bound
             theta = np.clip(np.nan_to_num(theta + step, posinf=limit, neginf=-limit), -limit, limit)
-            if t > n_rounds - averaged:
+            if t > rounds.count - averaged:
                 total += theta
+            progress(t, rounds.count)
         theta = total / averaged
-        self._set_coefficients(theta, intercept, bound)
-        self.n_rounds_ = n_rounds
+        self._set_coefficients(theta, constant_share, bound)
+        self.n_rounds_ = rounds.count
         self.x_bound_ = x_bound
-        return publisher.events, ()
+        return ()
 
-    def _set_coefficients(self, theta: Floats, intercept: float | None, bound: float) -> None:
-        if intercept is None:
+    def _set_coefficients(self, theta: Floats, constant_share: float | None, bound: float) -> None:
+        if constant_share is None:
             self.coef_, self.intercept_ = theta, 0.0
         else:
             self.coef_ = theta[:-1]
-            self.intercept_ = float(theta[-1] * bound * math.sqrt(intercept))
+            self.intercept_ = float(theta[-1] * bound * math.sqrt(constant_share))
 
 
 class BoostedAdaSSP(_SufficientStatistics):
-    """Algorithm 1 of the paper: boosting with AdaSSP as its base learner.
+    """Private boosting with AdaSSP as base learner (Algorithm 1 of the paper).
 
     Parameters
     ----------
-    epsilon, delta : float or None
-        The budget; 1 and 1e-6 if neither these nor `mu` is given.
-    mu : float or None
-        The budget as a parameter of Gaussian DP, instead of epsilon and delta.
+    epsilon, delta : float, optional
+        The privacy budget. By default 1 and 1e-6, unless `mu` is given.
+    mu : float, optional
+        The privacy budget as the parameter of Gaussian DP, instead of `epsilon` and `delta`.
     x_bound : float, default 1
-        Rows are clipped to this norm.
+        Norm to which rows are clipped.
     tau : float, default 1
-        Residuals are clipped to this size.
+        Magnitude to which residuals are clipped.
     n_rounds : int, default 100
-        Boosting rounds.
-    learning_rate : {"constant", "1/t", "1/sqrt(t)"}
-        The step of round t.
+        Number of boosting rounds.
+    learning_rate : {"constant", "1/t", "1/sqrt(t)"}, default "constant"
+        Step size of round t: 1, 1/t or 1/sqrt(t).
     split : tuple of three floats, default (1, 1, 1)
-        The ratio of mu for X'X, for all rounds together and for the smallest eigenvalue.
-    ridge : {"adassp", "literal"}
-        How the ridge follows from the released smallest eigenvalue; ``"literal"`` is the paper's
-        text taken at its word, and far worse.
+        Ratio in which mu is divided among X'X, all rounds together, and the smallest eigenvalue.
+    ridge : {"adassp", "literal"}, default "adassp"
+        How the ridge penalty is computed from the released smallest eigenvalue. ``"literal"``
+        follows the paper's text word for word and gives much larger errors.
     averaging : float, default 0
-        The share of last rounds whose mean is returned; 0 for the last one, as in the paper.
-    neighbors : {"add_remove", "replace"}
-        One row more or less, or one row changed.
+        Fraction of the rounds, counted from the last, whose coefficients are averaged. 0 returns
+        the coefficients of the last round, as in the paper.
+    neighbors : {"add_remove", "replace"}, default "add_remove"
+        Whether neighbouring tables differ by adding or removing one row, or by replacing one row.
     fit_intercept : bool, default False
-        Whether to add a constant feature of size `x_bound`, inside the norm.
+        Whether to add a constant feature of magnitude `x_bound`. The sensitivity accounts for it.
     clip_predictions : bool, default True
         Whether `predict` clips rows as `fit` does.
-    n_jobs : int or None
-        Threads; None for the cores that this process may use.
-    random_state : int, RandomState, Generator or None
-        A seed makes the noise repeatable and the result not private; it warns.
+    n_jobs : int, optional
+        Number of threads. By default, the number of cores that the process may use.
+    random_state : int, RandomState or Generator, optional
+        A seed for tests. It makes the noise repeatable, so the result is not private, and warns.
     verbose : bool, default False
-        Whether to show a bar with rounds.
+        Whether to show a progress bar.
 
     Attributes
     ----------
     coef_ : array of shape (n_features,)
-        Coefficients of the clipped rows.
+        Coefficients for the clipped rows.
     intercept_ : float
-        The constant; 0 without `fit_intercept`.
+        The intercept; 0 without `fit_intercept`.
     privacy_ : PrivacyRecord
-        The guarantee and the releases that it rests on.
+        The privacy guarantee and the releases that it is based on.
     n_rounds_ : int
-        Rounds that were run.
+        Number of rounds.
     x_bound_ : float
-        The norm to which rows were clipped.
+        Norm to which rows were clipped.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        Number and names of the features, as in scikit-learn.
 
     See Also
     --------
-    AdaSSP : One round.
-    DPGradientDescent : Rounds without X'X.
+    AdaSSP : A single round.
+    DPGradientDescent : Rounds that do not use X'X.
 
     Notes
     -----
-    Every fit spends its budget: in cross-validation and grid searches the budgets add up.
+    Every fit spends its budget. In cross-validation and grid search, the costs add up.
 
     *Privacy.*
-    The fit is mu-GDP: X'X, its smallest eigenvalue and X'g of every round are released with
-    Gaussian noise on exact integers, and their mu compose to the budget.
+    The fit is mu-GDP: X'X, its smallest eigenvalue and X'g of every round are exact integers, which
+    are released with Gaussian noise. Their mu compose to the budget.
 
     Examples
     --------
@@ -214,49 +221,30 @@ class BoostedAdaSSP(_SufficientStatistics):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(
-        self, X: Array, y: Array, spend: Budget, publisher: Publisher
-    ) -> tuple[tuple[Event, ...], tuple[str, ...]]:
+    def _fit(self, X: Array, y: Array, spend: Budget, releaser: Releaser) -> tuple[str, ...]:
         schedules = ("constant", "1/t", "1/sqrt(t)")
-        return self._boost(
-            X,
-            y,
-            spend,
-            publisher,
+        rounds = _Rounds(
             tau=real("tau", self.tau, 1e-50, 1e50),
-            n_rounds=integer("n_rounds", self.n_rounds, 1, 1_000_000),
+            count=integer("n_rounds", self.n_rounds, 1, 1_000_000),
             schedule=cast(LearningRate, one_of("learning_rate", self.learning_rate, schedules)),
             averaging=share("averaging", self.averaging),
         )
+        return self._boost(X, y, spend, releaser, rounds)
 
 
 class AdaSSP(_SufficientStatistics):
-    """Algorithm 2 of the paper: ridge regression from noisy sufficient statistics, in one round.
+    """Private ridge regression from noisy sufficient statistics (Algorithm 2 of the paper).
 
     Parameters
     ----------
-    epsilon, delta : float or None
-        The budget; 1 and 1e-6 if neither these nor `mu` is given.
-    mu : float or None
-        The budget as a parameter of Gaussian DP, instead of epsilon and delta.
-    x_bound : float, default 1
-        Rows are clipped to this norm.
+    epsilon, delta, mu, x_bound
+        As in :class:`BoostedAdaSSP`.
     y_bound : float, default 1
-        Targets are clipped to this size.
+        Magnitude to which targets are clipped.
     split : tuple of three floats, default (1, 1, 1)
-        The ratio of mu for X'X, X'y and the smallest eigenvalue.
-    ridge : {"adassp", "literal"}
-        How the ridge follows from the released smallest eigenvalue.
-    neighbors : {"add_remove", "replace"}
-        One row more or less, or one row changed.
-    fit_intercept : bool, default False
-        Whether to add a constant feature of size `x_bound`, inside the norm.
-    clip_predictions : bool, default True
-        Whether `predict` clips rows as `fit` does.
-    n_jobs : int or None
-        Threads; None for the cores that this process may use.
-    random_state : int, RandomState, Generator or None
-        A seed makes the noise repeatable and the result not private; it warns.
+        Ratio in which mu is divided among X'X, X'y and the smallest eigenvalue.
+    ridge, neighbors, fit_intercept, clip_predictions, n_jobs, random_state
+        As in :class:`BoostedAdaSSP`.
 
     Attributes
     ----------
@@ -265,12 +253,12 @@ class AdaSSP(_SufficientStatistics):
 
     See Also
     --------
-    BoostedAdaSSP : Many rounds, for when bounds are not known.
+    BoostedAdaSSP : Many rounds, for targets without a known bound.
 
     Notes
     -----
     *Privacy.*
-    As :class:`BoostedAdaSSP`, with one round.
+    As for :class:`BoostedAdaSSP`, with one round.
 
     Examples
     --------
@@ -314,17 +302,6 @@ class AdaSSP(_SufficientStatistics):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit(
-        self, X: Array, y: Array, spend: Budget, publisher: Publisher
-    ) -> tuple[tuple[Event, ...], tuple[str, ...]]:
+    def _fit(self, X: Array, y: Array, spend: Budget, releaser: Releaser) -> tuple[str, ...]:
         y_bound = real("y_bound", self.y_bound, 1e-50, 1e50)
-        return self._boost(
-            X,
-            y,
-            spend,
-            publisher,
-            tau=y_bound,
-            n_rounds=1,
-            schedule="constant",
-            averaging=0.0,
-        )
+        return self._boost(X, y, spend, releaser, _Rounds(tau=y_bound))

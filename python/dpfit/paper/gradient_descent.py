@@ -6,62 +6,63 @@ from typing import Any, cast
 
 import numpy as np
 
-from dpfit import _native
-from dpfit._estimator import Array
 from dpfit._parameters import Budget, integer, one_of, real
-from dpfit._progress import rounds
-from dpfit.accounting import Event, Neighbors, per_round, split
+from dpfit._progress import rounds_done
+from dpfit._typing import Array, Neighbors
+from dpfit.accounting import per_round, split
+from dpfit.engine.solve import LearningRate, learning_rate
 from dpfit.paper._linear import LinearModel
-from dpfit.release import Publisher
-from dpfit.solve import LearningRate, learning_rate
+from dpfit.release import Releaser
+from dpfit.statistics import ClippedGradients, RowCount, Table
 
 __all__ = ["DPGradientDescent"]
 
-# The share of mu^2 that the number of rows costs where it is not public: its noise is then of the
-# order of ten rows at epsilon = 1, which no step notices.
+# The mu of the row count, if it is not public, relative to the mu of all rounds: about 1 % of mu^2.
+# At epsilon = 1 and delta = 1e-6, its noise has a standard deviation of 42 rows.
 _COUNT_SHARE = 0.1
 
 
 class DPGradientDescent(LinearModel):
-    """Gradient descent with clipped per-example gradients and Gaussian noise, composed exactly.
+    """Private full-batch gradient descent with clipped per-example gradients.
 
-    Round t moves the coefficients by the step of round t times the noisy mean gradient
-    (1/n) sum clip((y - x theta) x, clip_norm).
+    Round t adds the step size of round t times the noisy mean gradient,
+    (1/n) sum clip((y - x theta) x, clip_norm), to the coefficients theta.
 
     Parameters
     ----------
-    epsilon, delta : float or None
-        The budget; 1 and 1e-6 if neither these nor `mu` is given.
-    mu : float or None
-        The budget as a parameter of Gaussian DP, instead of epsilon and delta.
+    epsilon, delta : float, optional
+        The privacy budget. By default 1 and 1e-6, unless `mu` is given.
+    mu : float, optional
+        The privacy budget as the parameter of Gaussian DP, instead of `epsilon` and `delta`.
     clip_norm : float, default 1
-        Each row's gradient is clipped to this norm.
+        Norm to which the gradient of each row is clipped.
     n_rounds : int, default 100
-        Steps.
-    learning_rate : {"constant", "1/t", "1/sqrt(t)"}
-        The step of round t: 1, 1/t or 1/sqrt(t).
-    neighbors : {"add_remove", "replace"}
-        One row more or less, or one row changed. With ``"add_remove"`` the number of rows is not
-        public and is released with noise, for a hundredth of the budget.
+        Number of steps.
+    learning_rate : {"constant", "1/t", "1/sqrt(t)"}, default "constant"
+        Step size of round t: 1, 1/t or 1/sqrt(t).
+    neighbors : {"add_remove", "replace"}, default "add_remove"
+        Whether neighbouring tables differ by adding or removing one row, or by replacing one row.
+        With ``"add_remove"``, the number of rows is not public. It is released with noise, for one
+        percent of mu squared.
     fit_intercept : bool, default False
-        Whether to add a constant feature of size one.
-    n_jobs : int or None
-        Threads; None for the cores that this process may use.
-    random_state : int, RandomState, Generator or None
-        A seed makes the noise repeatable and the result not private; it warns.
+        Whether to add a constant feature with value 1.
+    n_jobs : int, optional
+        Number of threads. By default, the number of cores that the process may use.
+    random_state : int, RandomState or Generator, optional
+        A seed for tests. It makes the noise repeatable, so the result is not private, and warns.
     verbose : bool, default False
-        Whether to show a bar with rounds.
+        Whether to show a progress bar.
 
     Attributes
     ----------
     coef_ : array of shape (n_features,)
         Coefficients.
     intercept_ : float
-        The constant; 0 without `fit_intercept`.
+        The intercept; 0 without `fit_intercept`.
     privacy_ : PrivacyRecord
-        The guarantee and the releases that it rests on.
+        The privacy guarantee and the releases that it is based on.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        Number and names of the features, as in scikit-learn.
 
     See Also
     --------
@@ -70,8 +71,9 @@ class DPGradientDescent(LinearModel):
     Notes
     -----
     *Privacy.*
-    A row's clipped gradient is a vector of integers of norm at most 2**24 for every input; the sum
-    is exact, and Gaussian noise makes each round (mu/sqrt(T))-GDP.
+    The clipped gradient of every row is a vector of integers with norm at most 2**24, for any
+    input. The sum is exact. Gaussian noise makes each of T rounds (mu/sqrt(T))-GDP, where mu is the
+    budget of all rounds together.
 
     Examples
     --------
@@ -111,23 +113,25 @@ class DPGradientDescent(LinearModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(
-        self, X: Array, y: Array, spend: Budget, publisher: Publisher
-    ) -> tuple[tuple[Event, ...], tuple[str, ...]]:
+    def _fit(self, X: Array, y: Array, spend: Budget, releaser: Releaser) -> tuple[str, ...]:
         bound = real("clip_norm", self.clip_norm, 1e-50, 1e50)
         n_rounds = integer("n_rounds", self.n_rounds, 1, 1_000_000)
         schedules = ("constant", "1/t", "1/sqrt(t)")
         schedule = cast(LearningRate, one_of("learning_rate", self.learning_rate, schedules))
-        mu_rounds, rows = spend.mu, float(len(y))
+        progress = rounds_done(show=self.verbose, name=type(self).__name__)
+        table = Table.of(X, y, self.n_jobs)
+        mu_rounds = spend.mu
         if self.neighbors == "add_remove":
             mu_count, mu_rounds = split(spend.mu, (_COUNT_SHARE, 1.0))
-            rows = max(1.0, publisher.count(len(y), mu_count))
+            rows = max(1.0, releaser.release(table, RowCount(), mu_count).value)
+        else:
+            rows = releaser.public_rows(table)
         mu_round = per_round(mu_rounds, n_rounds)
         theta = np.zeros(X.shape[1] + bool(self.fit_intercept))
-        for t in rounds(n_rounds, show=self.verbose, name=type(self).__name__):
-            gradient = _native.ExampleGradient.of(X, y, theta, bound, n_jobs=self.n_jobs)
-            noisy = publisher.example_gradient(gradient, mu_round, bound)
+        for t in range(1, n_rounds + 1):
+            noisy = releaser.release(table, ClippedGradients(theta, bound), mu_round).value
             theta = np.clip(theta + learning_rate(schedule, t) * noisy / rows, -1e100, 1e100)
+            progress(t, n_rounds)
         self.coef_ = theta[: X.shape[1]]
         self.intercept_ = float(theta[-1]) if self.fit_intercept else 0.0
-        return publisher.events, ()
+        return ()

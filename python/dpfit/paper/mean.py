@@ -1,71 +1,77 @@
-"""Zero-dimensional BoostedAdaSSP (Algorithm 3 of the paper): a private mean without bounds."""
+"""BoostedAdaSSP in dimension zero (Algorithm 3 of the paper): a private mean without bounds."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from dpfit import _native
-from dpfit._estimator import Array, Floats, PrivateRegressor
 from dpfit._parameters import Budget, integer, real
-from dpfit._progress import rounds
-from dpfit.accounting import Event, Neighbors, per_round, split
-from dpfit.release import Publisher
+from dpfit._progress import rounds_done
+from dpfit._typing import Array, Floats, Neighbors
+from dpfit.accounting import per_round, split
+from dpfit.estimator import PrivateRegressor
+from dpfit.release import Releaser
+from dpfit.statistics import Gradient, RowCount, RowMap, Scale, Table
 
 __all__ = ["BoostedMean"]
 
-_TAU_UNITS = 1 << 18
+# Steps of the target's grid up to the clipping threshold.
+_TAU_STEPS = 1 << 18
 # A constant one on the grid of the rows, which ends one step short of one.
-_ONE = 32767.0 / 32768.0
+_ONE = (_native.ROW_SCALE - 1) / _native.ROW_SCALE
 _COUNT_SHARE = 0.3
 
 
 class BoostedMean(PrivateRegressor):
-    """Algorithm 3 of the paper: the mean of clipped residuals, added up over rounds.
+    """Private mean by boosting (Algorithm 3 of the paper).
 
-    It predicts one number for every row, as :class:`sklearn.dummy.DummyRegressor` does, and
-    converges to the mean (of a symmetric law) for every clipping threshold.
+    Each round adds the noisy mean of the clipped residuals to the estimate. Without noise, the
+    estimate converges to the mean of a symmetric distribution for every clipping threshold. Like
+    :class:`sklearn.dummy.DummyRegressor`, the model predicts the same number for every row.
 
     Parameters
     ----------
-    epsilon, delta : float or None
-        The budget; 1 and 1e-6 if neither these nor `mu` is given.
-    mu : float or None
-        The budget as a parameter of Gaussian DP, instead of epsilon and delta; the square root of
-        the paper's rho.
+    epsilon, delta : float, optional
+        The privacy budget. By default 1 and 1e-6, unless `mu` is given.
+    mu : float, optional
+        The privacy budget as the parameter of Gaussian DP, instead of `epsilon` and `delta`. It is
+        the square root of the paper's rho.
     tau : float, default 1
-        Residuals are clipped to this size.
+        Magnitude to which residuals are clipped.
     n_rounds : int, default 100
-        Boosting rounds.
-    neighbors : {"add_remove", "replace"}
-        One row more or less, or one row changed, as in the paper. With ``"add_remove"`` the number
-        of rows is not public and is released with noise.
-    n_jobs : int or None
-        Threads; None for the cores that this process may use.
-    random_state : int, RandomState, Generator or None
-        A seed makes the noise repeatable and the result not private; it warns.
+        Number of boosting rounds.
+    neighbors : {"add_remove", "replace"}, default "add_remove"
+        Whether neighbouring tables differ by adding or removing one row, or by replacing one row,
+        as in the paper. With ``"add_remove"``, the number of rows is not public. It is released
+        with noise.
+    n_jobs : int, optional
+        Number of threads. By default, the number of cores that the process may use.
+    random_state : int, RandomState or Generator, optional
+        A seed for tests. It makes the noise repeatable, so the result is not private, and warns.
     verbose : bool, default False
-        Whether to show a bar with rounds.
+        Whether to show a progress bar.
 
     Attributes
     ----------
     mean_ : float
-        The estimate.
+        The estimated mean.
     privacy_ : PrivacyRecord
-        The guarantee and the releases that it rests on.
+        The privacy guarantee and the releases that it is based on.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        Number and names of the features, as in scikit-learn.
 
     See Also
     --------
-    dpfit.theory : The infinite-sample iteration and the bounds of the propositions.
+    dpfit.theory : The infinite-sample iteration and the bounds of the paper's propositions.
 
     Notes
     -----
     *Privacy.*
-    The sum of n residuals clipped to tau has sensitivity tau (2 tau if a row is replaced); each
-    round's release is (mu/sqrt(R))-GDP.
+    The sum of residuals clipped to tau has sensitivity tau (2 tau if a row is replaced). Each of R
+    rounds is (mu/sqrt(R))-GDP, where mu is the budget of all rounds together.
 
     Examples
     --------
@@ -102,27 +108,30 @@ class BoostedMean(PrivateRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(
-        self, X: Array, y: Array, spend: Budget, publisher: Publisher
-    ) -> tuple[tuple[Event, ...], tuple[str, ...]]:
+    def _fit(self, X: Array, y: Array, spend: Budget, releaser: Releaser) -> tuple[str, ...]:
         tau = real("tau", self.tau, 1e-50, 1e50)
         n_rounds = integer("n_rounds", self.n_rounds, 1, 1_000_000)
-        unit = tau / _TAU_UNITS
-        row_map = _native.RowMap([(0.0, 1.0, [(-np.inf, np.inf, 1.0)])], unit=unit)
-        rows = _native.Rows(row_map)
-        rows.extend(np.broadcast_to(1.0, (len(y), 1)), y, n_jobs=self.n_jobs)
-        mu_rounds, count = spend.mu, float(len(y))
+        progress = rounds_done(show=self.verbose, name=type(self).__name__)
+        # One column of ones: nothing in X is looked at.
+        table = Table.of(np.broadcast_to(1.0, (len(y), 1)), y, self.n_jobs)
+        mu_rounds = spend.mu
         if self.neighbors == "add_remove":
             mu_count, mu_rounds = split(spend.mu, (_COUNT_SHARE, 1.0))
-            count = max(1.0, publisher.count(len(y), mu_count))
+            count = max(1.0, releaser.release(table, RowCount(), mu_count).value)
+        else:
+            count = releaser.public_rows(table)
         mu_round = per_round(mu_rounds, n_rounds)
+        scale = Scale(step=tau / _TAU_STEPS)
+        column = (0.0, 1.0, [(-math.inf, math.inf, 1.0)])
+        stored = table.store(RowMap([column], (0.0, 1.0), scale, None, norm="clip"))
         mean = 0.0
-        for _ in rounds(n_rounds, show=self.verbose, name=type(self).__name__):
-            gradient = rows.gradient(np.array([mean / _ONE]), _TAU_UNITS, n_jobs=self.n_jobs)
-            noisy, _ = publisher.gradient(gradient, _TAU_UNITS, mu_round, 1.0, unit)
+        for t in range(1, n_rounds + 1):
+            gradient = Gradient(np.array([mean / _ONE]), _TAU_STEPS, scale)
+            noisy = releaser.release(stored, gradient, mu_round).value
             mean = float(np.clip(mean + noisy[0] / _ONE / count, -1e100, 1e100))
+            progress(t, n_rounds)
         self.mean_ = mean
-        return publisher.events, ()
+        return ()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -136,7 +145,7 @@ class BoostedMean(PrivateRegressor):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows, of which only the number matters.
+            The rows. Only their number matters.
 
         Returns
         -------

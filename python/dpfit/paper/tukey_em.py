@@ -6,52 +6,52 @@ from typing import Any
 
 import numpy as np
 
-from dpfit._estimator import Array, Floats
 from dpfit._parameters import Budget, integer
-from dpfit.accounting import Event, Neighbors
+from dpfit._typing import Array, Floats, Neighbors
 from dpfit.exceptions import NotFiniteError, ParameterError
 from dpfit.paper._linear import LinearModel
 from dpfit.paper._tukey import Grid, release_tukey_point
-from dpfit.release import Publisher
+from dpfit.release import Releaser
 
 __all__ = ["TukeyEM"]
 
-# Coefficients are told apart to 1e-10 and reach to 1e6.
+# Coefficients have a resolution of 1e-10 and a range of 1e6.
 _GRID = Grid(step=2.0**-33, radius=2**53)
 
 
 class TukeyEM(LinearModel):
-    """Least squares on many disjoint parts, and one of the deepest points among their results.
+    """Private aggregate of least-squares models on disjoint parts, by Tukey depth.
 
     Parameters
     ----------
-    epsilon, delta : float or None
-        The budget; 1 and 1e-6 if not given.
+    epsilon, delta : float, optional
+        The privacy budget. By default 1 and 1e-6.
     n_models : int, default 1000
-        Parts. Each should have more rows than there are columns, and a thousand parts are needed
-        for the check to pass at epsilon = 1.
-    neighbors : {"add_remove", "replace"}
-        One row more or less, or one row changed. Rows are assigned to parts independently of each
-        other and of what they hold, so either changes one model.
+        Number of parts. Each part should have more rows than there are columns. At epsilon = 1, the
+        check needs about a thousand parts to pass.
+    neighbors : {"add_remove", "replace"}, default "add_remove"
+        Whether neighbouring tables differ by adding or removing one row, or by replacing one row.
+        Rows are assigned to parts independently of each other and of their values, so either
+        change affects one model.
     fit_intercept : bool, default False
-        Whether to add a constant feature of size one.
-    n_jobs : int or None
-        Not used; for the same signature as the others.
-    random_state : int, RandomState, Generator or None
-        A seed makes the result repeatable and not private; it warns.
+        Whether to add a constant feature with value 1.
+    n_jobs : int, optional
+        Ignored; present for consistency with the other estimators.
+    random_state : int, RandomState or Generator, optional
+        A seed for tests. It makes the result repeatable, so it is not private, and warns.
 
     Attributes
     ----------
     coef_ : array of shape (n_features,)
         Coefficients; zeros if the check failed.
     intercept_ : float
-        The constant; 0 without `fit_intercept`.
+        The intercept; 0 without `fit_intercept`.
     passed_ : bool
-        Whether the propose-test-release check passed. Its outcome is part of what is released.
+        Whether the propose-test-release check passed. This outcome is part of the release.
     privacy_ : PrivacyRecord
-        The guarantee and the releases that it rests on.
+        The privacy guarantee and the releases that it is based on.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        Number and names of the features, as in scikit-learn.
 
     See Also
     --------
@@ -60,8 +60,8 @@ class TukeyEM(LinearModel):
     Notes
     -----
     *Privacy.*
-    One row changes one of the `n_models` models; ``docs/privacy/tukey_em.md`` has the proof that
-    the aggregate is (epsilon, delta)-DP in exact arithmetic.
+    One row changes one of the `n_models` models. ``docs/privacy/tukey_em.md`` proves that the
+    aggregate is (epsilon, delta)-DP. It is computed in exact arithmetic.
 
     Examples
     --------
@@ -98,19 +98,17 @@ class TukeyEM(LinearModel):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit(
-        self, X: Array, y: Array, spend: Budget, publisher: Publisher
-    ) -> tuple[tuple[Event, ...], tuple[str, ...]]:
+    def _fit(self, X: Array, y: Array, spend: Budget, releaser: Releaser) -> tuple[str, ...]:
         n_models = integer("n_models", self.n_models, 1, 1_000_000)
         if spend.epsilon is None or spend.delta is None:
-            raise ParameterError("TukeyEM needs epsilon and delta")
+            raise ParameterError("TukeyEM requires epsilon and delta")
         with np.errstate(all="ignore"):
             X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         if not (np.isfinite(X).all() and np.isfinite(y).all()):
-            raise NotFiniteError("the rows hold NaN or infinite values; drop or replace them")
-        source = publisher.random()
-        # Independent of each other and of the rows; that some parts are likelier by 2^-54 costs
-        # nothing.
+            raise NotFiniteError("X or y contains NaN or infinity; drop or replace such rows")
+        source = releaser.random()
+        # Parts are independent of each other and of the rows. Their probabilities differ by a
+        # relative 2^-44 at most, which costs no privacy.
         words = source.getrandbits(64 * len(y)).to_bytes(8 * len(y), "little")
         parts = np.frombuffer(words, dtype="<u8") % n_models
         models = _least_squares(X, y, parts, n_models, bool(self.fit_intercept))
@@ -118,21 +116,25 @@ class TukeyEM(LinearModel):
         notes: tuple[str, ...] = ()
         if release.point is None:
             theta = np.zeros(models.shape[1])
-            notes = ("The models of the parts lay too far apart for a private choice: all zeros.",)
+            notes = (
+                "The models differed too much for a private choice; all coefficients are zero.",
+            )
         else:
             theta = _GRID.coefficients(release.point)
         self.passed_ = release.passed
         self.coef_ = theta[: X.shape[1]]
         self.intercept_ = float(theta[-1]) if self.fit_intercept else 0.0
-        return release.events(self.neighbors), notes
+        releaser.record(*release.events(self.neighbors))
+        return notes
 
 
 def _least_squares(X: Array, y: Array, parts: Array, n_models: int, fit_intercept: bool) -> Floats:
-    """Fit every part by itself. What a part gives depends on that part alone, and never raises.
+    """Return the least-squares coefficients of every part. Each depends on its part alone.
 
     Privacy
     -------
-    A matrix for which the solver does not converge makes its own part zero and touches no other.
+    No values raise. If the solver does not converge for a part, the coefficients of that part are
+    zero and no others change.
     """
     order = np.argsort(parts, kind="stable")
     ends = np.searchsorted(parts[order], np.arange(n_models + 1))

@@ -1,4 +1,4 @@
-"""Arrays of NumPy, and everything that scikit-learn makes one of."""
+"""NumPy arrays, and everything that scikit-learn converts to one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dpfit.schema import Binary, Categorical, Date, Kind, Numeric
+from dpfit._typing import Array
+from dpfit.schema import Binary, Kind, Numeric
 from dpfit.sources.columns import encode_array
 from dpfit.sources.source import LocalSource, Read, rows_in_batch
-from dpfit.table import Array
-from dpfit.units import owners
+from dpfit.sources.units import unit_ids
 
 __all__ = ["ArraySource"]
 
@@ -22,12 +22,12 @@ class ArraySource(LocalSource):
     Parameters
     ----------
     x : array of shape (n, d)
-        Numbers, or booleans if that is the type the caller gave; or objects, each column of one
-        type.
+        Numbers; booleans, if the caller gave an array of that type; or objects, with one type in
+        each column.
     y : array of shape (n,), optional
         The target.
     unit : array-like of shape (n,), optional
-        Whose row it is.
+        The person that each row belongs to.
     """
 
     def __init__(self, x: Array, y: Array | None, unit: Any = None) -> None:
@@ -35,13 +35,13 @@ class ArraySource(LocalSource):
         declared = Binary() if x.dtype == bool else Numeric()
         self.declared: list[Kind | None] = [declared] * x.shape[1]
         self._x = x
-        self._unit = None if unit is None else owners(unit, len(x))
+        self._unit = None if unit is None else unit_ids(unit, len(x))
         self._y = np.zeros(len(x)) if y is None else y
 
     def read(self, kinds: Sequence[Kind]) -> Iterator[Read]:
-        """Read all rows: at once if they are numbers, and nothing is copied then."""
+        """Read all rows. Numbers are one batch, without a copy."""
         x, y = self._x, self._y
-        if x.dtype != object and not any(isinstance(kind, Categorical | Date) for kind in kinds):
+        if x.dtype != object and not any(kind.is_encoded for kind in kinds):
             yield Read(x, y, self._unit)
             return
         step = rows_in_batch(self.columns)

@@ -1,19 +1,23 @@
-"""Frames in memory: pandas, polars, Arrow tables and all others that narwhals understands."""
+"""Frames in memory: pandas, polars, Arrow tables and others that narwhals supports."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dpfit.exceptions import ParameterError, SourceError
+from dpfit._typing import Array, Floats
+from dpfit.exceptions import Code, ParameterError, SourceError
 from dpfit.schema import Binary, Categorical, Date, Kind, Numeric
+from dpfit.schema.kinds import about
 from dpfit.sources.columns import encode_array, encode_arrow
-from dpfit.sources.objects import from_objects, several_types_problem
-from dpfit.sources.source import Floats, LocalSource, Read, rows_in_batch
-from dpfit.table import Array
-from dpfit.units import owners
+from dpfit.sources.objects import from_objects
+from dpfit.sources.problems import lengths_differ, mixed_types, same_name_twice
+from dpfit.sources.roles import Roles, feature_places
+from dpfit.sources.shield import shielded
+from dpfit.sources.source import LocalSource, Read, rows_in_batch
+from dpfit.sources.units import unit_ids, wrong_units
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -24,49 +28,49 @@ __all__ = [
     "arrow_table",
     "as_frame",
     "encode_series",
-    "feature_places",
     "unit_values",
 ]
 
 
 def as_frame(table: Any) -> nw.DataFrame[Any] | None:
-    """Return a frame in memory as narwhals sees it, None for anything else."""
+    """Return a frame as a narwhals DataFrame, None for anything else. Collect a lazy frame."""
+    import narwhals as nw
+
+    found = _as_narwhals(table)
+    if isinstance(found, nw.LazyFrame):
+        return shielded(found.collect, _not_collected)
+    return found
+
+
+def _as_narwhals(table: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
     import narwhals as nw
     import narwhals.exceptions
 
     if table is None:
         return None
-    try:
-        found = nw.from_native(table, pass_through=True)
-    except (narwhals.exceptions.NarwhalsError, ValueError):
-        found = None
-    if found is None:
-        raise SourceError("two columns of the table have the same name")
-    if isinstance(found, nw.LazyFrame):
-        found = _collected(found)
-    return found if isinstance(found, nw.DataFrame) else None
+    refused = (narwhals.exceptions.NarwhalsError, ValueError)
+    found: Any = shielded(
+        lambda: nw.from_native(table, pass_through=True), lambda _: same_name_twice(), refused
+    )
+    return found if isinstance(found, nw.DataFrame | nw.LazyFrame) else None
 
 
-def _collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
-    try:
-        return frame.collect()
-    except Exception:  # of any library, and of its functions
-        pass
-    # Raised out here, so that the first error, which may show values, is not attached.
-    raise SourceError("the lazy frame cannot be computed; its own collect() says why")
+def _not_collected(_: Exception) -> SourceError:
+    hint = "call its collect() to see why"
+    return SourceError("the lazy frame cannot be computed", code=Code.FAILED, hint=hint)
 
 
 class FrameSource(LocalSource):
-    """Rows of a frame. Columns of numbers are looked at where they are.
+    """Rows of a frame. Columns of numbers are not copied.
 
     Parameters
     ----------
     frame : narwhals DataFrame
         The frame.
     target : str or array, optional
-        The name of its column that is the target, or the target.
+        The target: the name of a column, or one value for each row.
     unit : str or array-like, optional
-        The name of its column that says whose row it is, or that itself.
+        The person that each row belongs to: the name of a column, or one value for each row.
     """
 
     def __init__(self, frame: nw.DataFrame[Any], target: Any = None, unit: Any = None) -> None:
@@ -77,15 +81,29 @@ class FrameSource(LocalSource):
         if isinstance(target, str):
             self._target = frame[:, names.index(target)]
         elif target is not None and len(target) != self._rows:
-            raise ParameterError("X and y must have the same number of rows")
+            raise lengths_differ()
         if isinstance(unit, str):
             self._unit = frame[:, names.index(unit)]
         elif unit is not None:
-            self._unit = owners(unit, self._rows)
+            self._unit = unit_ids(unit, self._rows)
         self._series = [frame[:, place] for place in self._places]
-        texts = all(isinstance(name, str) for name in names)
-        self.names = [names[place] for place in self._places] if texts else None
+        named = all(isinstance(name, str) for name in names)
+        self.names = [names[place] for place in self._places] if named else None
         self.declared = [_declared(series) for series in self._series]
+
+    @staticmethod
+    def matches(table: Any) -> bool:
+        """Return whether narwhals supports the table."""
+        return _as_narwhals(table) is not None
+
+    @classmethod
+    def open(cls, table: Any, roles: Roles) -> Self:
+        """Return the frame as a source of rows."""
+        frame = as_frame(table)
+        if frame is None:
+            raise SourceError("expected a frame", code=Code.INVALID)
+        ignored = roles.ignored(frame.columns)
+        return cls(frame.drop(ignored) if ignored else frame, roles.target, roles.unit)
 
     def read(self, kinds: Sequence[Kind]) -> Iterator[Read]:
         """Read all rows, batch by batch."""
@@ -96,7 +114,7 @@ class FrameSource(LocalSource):
                 encode_series(series[start:stop], kind, self.label(place))
                 for place, (series, kind) in enumerate(zip(self._series, kinds, strict=True))
             ]
-            yield Read(columns, self._targets(start, stop), self._owners(start, stop))
+            yield Read(columns, self._targets(start, stop), self._units(start, stop))
 
     def _targets(self, start: int, stop: int) -> Array:
         import narwhals as nw
@@ -106,18 +124,16 @@ class FrameSource(LocalSource):
         part = self._target[start:stop]
         return encode_series(part, None, part.name) if isinstance(part, nw.Series) else part
 
-    def _owners(self, start: int, stop: int) -> Any:
+    def _units(self, start: int, stop: int) -> Any:
         import narwhals as nw
 
         if self._unit is None:
             return None
         part = self._unit[start:stop]
-        if not isinstance(part, nw.Series):
-            return part
-        return unit_values(part)
+        return unit_values(part) if isinstance(part, nw.Series) else part
 
     def wrap(self, predictions: Floats) -> Any:
-        """Return a series of the frame's own library."""
+        """Return predictions as a series of the frame's library."""
         import narwhals as nw
 
         backend = self._frame.implementation
@@ -128,37 +144,15 @@ class FrameSource(LocalSource):
         return series
 
 
-def taken(name: Any, names: Sequence[Any], what: str) -> int | None:
-    """Return the place of the column that is taken out of the features, if it is one by name."""
-    if not isinstance(name, str):
-        return None
-    if name not in names:
-        raise ParameterError(f"the table has no column {name!r} to be the {what}")
-    return list(names).index(name)
-
-
-def feature_places(names: Sequence[Any], target: Any, unit: Any) -> list[int]:
-    """Return the places of the columns that are neither target nor unit, which may be names."""
-    if len(set(names)) < len(names):
-        raise SourceError("two columns of the table have the same name")
-    aside = [taken(name, names, what) for name, what in ((target, "target"), (unit, "unit"))]
-    if aside[0] is not None and aside[0] == aside[1]:
-        raise ParameterError("the target cannot be the unit")
-    places = [place for place in range(len(names)) if place not in aside]
-    if not places:
-        raise ParameterError(
-            "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
-        )
-    return places
-
-
 def unit_values(series: nw.Series[Any]) -> Any:
-    """Return whose row it is, as :func:`dpfit.units.owners` takes it."""
-    return series.to_numpy() if series.dtype.is_integer() else series.to_list()
+    """Return the values of a unit column, for :func:`dpfit.sources.units.unit_ids`."""
+    # Strings may not be UTF-8, and dates may be none of Python's.
+    act = series.to_numpy if series.dtype.is_integer() else series.to_list
+    return shielded(act, lambda _: wrong_units())
 
 
 def encode_series(series: nw.Series[Any], kind: Kind | None, name: str) -> Array:
-    """Return a column as numbers that the core reads; a view if it holds such."""
+    """Return a column as numbers that the core reads, without a copy if it contains such."""
     values = _column(series, name)
     if isinstance(values, np.ndarray):
         return encode_array(values, kind, name)
@@ -166,50 +160,43 @@ def encode_series(series: nw.Series[Any], kind: Kind | None, name: str) -> Array
 
 
 def _column(series: nw.Series[Any], name: str) -> Any:
-    """Return a column as an array of NumPy if it is one of numbers or objects, else of Arrow."""
+    """Return numbers and objects as a NumPy array, other columns as an Arrow array."""
+    if _contains_objects(series):
+        # narwhals would infer their type from the values.
+        return series.to_native().to_numpy()
+    return shielded(lambda: _numpy_or_arrow(series), lambda _: mixed_types(name))
+
+
+def _numpy_or_arrow(series: nw.Series[Any]) -> Any:
     import narwhals as nw
 
-    if _holds_objects(series):
-        # narwhals would look at values to tell their type.
-        return series.to_native().to_numpy()
     dtype = series.dtype
-    try:
-        if dtype.is_integer() or dtype.is_float() or dtype in (nw.Boolean, nw.Object, nw.Unknown):
-            values = series.to_numpy()
-            if values.dtype.kind in "iufb" or dtype == nw.Object:
-                return values
-        return series.to_arrow()
-    except Exception:  # of any library, for types that it does not have
-        pass
-    # Raised out here, so that the first error, which may show values, is not attached.
-    raise ParameterError(several_types_problem(name))
+    if dtype.is_integer() or dtype.is_float() or dtype in (nw.Boolean, nw.Object, nw.Unknown):
+        values = series.to_numpy()
+        if values.dtype.kind in "iufb" or dtype == nw.Object:
+            return values
+    return series.to_arrow()
 
 
 def arrow_table(frame: nw.DataFrame[Any]) -> pa.Table:
-    """Return a frame as a table of Arrow, without the index of pandas, which is no column."""
+    """Return a frame as an Arrow table, without the index of pandas, which is not a column."""
     import narwhals as nw
     import pyarrow as pa
 
     plain = nw.maybe_reset_index(frame)
-    objects = [name for name in plain.columns if _holds_objects(plain[name])]
+    objects = [name for name in plain.columns if _contains_objects(plain[name])]
     if not objects:
         return plain.to_arrow()
     rest = plain.drop(objects)
-    # Without a column there would be no rows.
-    table = rest.to_arrow() if rest.columns else None
-    found = {
-        name: pa.array(from_objects(plain[name].to_native(), name)) if name in objects else None
-        for name in plain.columns
-    }
-    columns = {
-        name: column if column is not None or table is None else table.column(name)
-        for name, column in found.items()
-    }
-    return pa.table(columns)
+    # An Arrow table without columns has no rows.
+    found = dict(zip(rest.columns, rest.to_arrow().columns, strict=True)) if rest.columns else {}
+    for name in objects:
+        found[name] = pa.array(from_objects(plain[name].to_native(), name))
+    return pa.table({name: found[name] for name in plain.columns})
 
 
-def _holds_objects(series: nw.Series[Any]) -> bool:
-    """Return whether a column is one of Python's objects, in pandas and the like."""
+def _contains_objects(series: nw.Series[Any]) -> bool:
+    """Return whether a column contains Python objects, in pandas and similar libraries."""
     native = getattr(series.to_native(), "dtype", None)
     return bool(series.implementation.is_pandas_like() and native == np.dtype(object))
 
@@ -217,14 +204,14 @@ def _holds_objects(series: nw.Series[Any]) -> bool:
 def _declared(series: nw.Series[Any]) -> Kind | None:
     import narwhals as nw
 
-    if _holds_objects(series):
+    if _contains_objects(series):
         return None
     native = getattr(series.to_native(), "dtype", None)
     dtype = series.dtype
     if dtype == nw.Boolean:
         return Binary()
     if isinstance(dtype, nw.Enum | nw.Categorical):
-        # Those of polars and Arrow without a list of levels have the levels of their rows.
+        # In polars and Arrow, a type without a list of levels has the levels of its rows.
         levels = list(getattr(native, "categories", ()))
         if series.implementation.is_polars() and not isinstance(dtype, nw.Enum):
             levels = []
@@ -242,5 +229,5 @@ def _levels(levels: list[Any], name: str) -> Categorical | None:
     try:
         return Categorical(tuple(levels))
     except ParameterError as error:
-        problem = str(error)
-    raise ParameterError(f"column {name!r}: {problem}")
+        problem = about(error, f"column {name!r}", name)
+    raise problem

@@ -1,7 +1,7 @@
-"""Columns of Python's objects, one value at a time.
+"""Columns of Python objects, converted value by value.
 
-Arrow would take a type from the first values and force the others into it, so that one row could
-change what others are. Here every value becomes a number by itself, whatever is beside it.
+Arrow would infer a type from the first values and convert the others to it, so that one row could
+change the values of others. Here the number that a value becomes depends on that value only.
 """
 
 from __future__ import annotations
@@ -9,126 +9,101 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from dpfit.exceptions import ParameterError
+from dpfit._typing import Array
+from dpfit.schema.dates import EPOCH, TICKS_PER_DAY, days_of_ticks
+from dpfit.sources.problems import mixed_types, not_dates
+from dpfit.sources.shield import shielded
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["from_objects", "no_dates_problem", "several_types_problem"]
+__all__ = ["from_objects"]
 
-Array: TypeAlias = npt.NDArray[Any]
-
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-_DAY = 86_400_000_000
-_DAY_IN_NANOSECONDS = 1000 * _DAY
 _MICROSECOND = datetime.timedelta(microseconds=1)
-
-
-def several_types_problem(name: str) -> str:
-    """Return what to say of a column that has no type that can be read."""
-    return f"column {name!r} must hold values of one type: numbers, texts or dates"
-
-
-def no_dates_problem(name: str) -> str:
-    """Return what to say of a column that should be one of dates."""
-    return f"column {name!r} must hold dates, as the fit or its schema says"
 
 
 def from_objects(
     values: Sequence[Any] | Array, name: str, *, dates: bool = False
 ) -> Array | pa.Array:
-    """Return objects as numbers, or as Arrow's text if they are texts.
+    """Return objects as numbers, or as an Arrow array if they are strings.
 
     Parameters
     ----------
     values : sequence
-        Objects of one sort; None, NaN and what pandas has for it are missing.
+        Objects of one type; None, NaN, and NaT and NA of pandas are missing.
     name : str
         The column, for messages.
     dates : bool
-        Whether nothing but dates is expected.
+        Whether only dates are allowed.
 
     Privacy
     -------
-    A value is the same number beside all others; if values of several sorts are beside each other,
-    that is an error which tells the column and nothing else.
+    A value becomes the same number whatever the other rows contain. A column with values of several
+    types is an error whose message contains the name of the column and nothing else.
     """
     import pyarrow as pa
 
     given = list(values)
     missing = [_is_missing(value) for value in given]
-    kinds = {type(value) for value, none in zip(given, missing, strict=True) if not none}
-    sorts = {_sort(kind) for kind in kinds}
-    if len(sorts) > 1 or None in sorts:
-        raise ParameterError(several_types_problem(name))
-    if not sorts:
+    types = {type(value) for value, none in zip(given, missing, strict=True) if not none}
+    converters = {_converter(kind) for kind in types}
+    if len(converters) > 1 or None in converters:
+        raise mixed_types(name)
+    if not converters:
         return np.full(len(given), np.nan)
-    (convert,) = sorts
+    (convert,) = converters
     if dates and convert not in (_instant, _date):
-        raise ParameterError(no_dates_problem(name))
+        raise not_dates(name)
     assert convert is not None
-    if convert is str:
-        texts = [None if none else str(v) for v, none in zip(given, missing, strict=True)]
-        try:
-            return pa.array(texts, pa.large_string())
-        except (pa.ArrowException, UnicodeError):
-            pass
-        # Raised out here, so that the first error, which shows values, is not attached.
-        raise ParameterError(several_types_problem(name))
-    numbers = np.full(len(given), np.nan)
-    failed = False
-    for place, (value, none) in enumerate(zip(given, missing, strict=True)):
-        if not none:
-            try:
-                numbers[place] = convert(value)
-            except (OverflowError, ValueError):
-                failed = True
-    if failed:
-        raise ParameterError(several_types_problem(name))
-    return numbers
+    nothing = None if convert is str else np.nan
+
+    def converted() -> Array | pa.Array:
+        found = [nothing if none else convert(v) for v, none in zip(given, missing, strict=True)]
+        return pa.array(found, pa.large_string()) if convert is str else np.array(found, np.float64)
+
+    # All errors: those of time zones may be of any class.
+    return shielded(converted, lambda _: mixed_types(name))
 
 
 def _is_missing(value: Any) -> bool:
     if value is None:
         return True
-    # Of the very type: a subclass may do anything when it is asked.
+    # Exactly this type: a subclass may run any code.
     if type(value) is float or isinstance(value, np.floating):
         return bool(np.isnan(value))
-    # Of pandas, without importing it.
+    # Those of pandas, without importing it.
     return type(value).__name__ in ("NaTType", "NAType")
 
 
-def _days(ticks: int, day: int) -> float:
-    # Whole days and the rest are exact, so that one division and one sum are rounded.
-    return ticks // day + (ticks % day) / day
+def _days(ticks: int, unit: str = "us") -> float:
+    return float(days_of_ticks(ticks, TICKS_PER_DAY[unit]))
 
 
 def _instant(value: datetime.datetime) -> float:
     if hasattr(value, "nanosecond"):
-        # Of pandas: nanoseconds since 1970, in UTC.
-        return _days(int(value.value), _DAY_IN_NANOSECONDS)  # type: ignore[attr-defined]
+        # A Timestamp of pandas: nanoseconds since 1970, in UTC.
+        return _days(int(value.value), "ns")  # type: ignore[attr-defined]
     aware = value if value.tzinfo is not None else value.replace(tzinfo=datetime.UTC)
-    return _days((aware - _EPOCH) // _MICROSECOND, _DAY)
+    return _days((aware - EPOCH) // _MICROSECOND)
 
 
 def _date(value: datetime.date) -> float:
-    return float((value - _EPOCH.date()).days)
+    return float((value - EPOCH.date()).days)
 
 
 def _time(value: datetime.time) -> float:
     seconds = 3600 * value.hour + 60 * value.minute + value.second
-    return _days(1_000_000 * seconds + value.microsecond, _DAY)
+    return _days(1_000_000 * seconds + value.microsecond)
 
 
 def _duration(value: datetime.timedelta) -> float:
     if hasattr(value, "nanoseconds"):
-        return _days(int(value.value), _DAY_IN_NANOSECONDS)  # type: ignore[attr-defined]
-    return _days(value // _MICROSECOND, _DAY)
+        return _days(int(value.value), "ns")  # type: ignore[attr-defined]
+    return _days(value // _MICROSECOND)
 
 
 def _flag(value: Any) -> float:
@@ -136,8 +111,8 @@ def _flag(value: Any) -> float:
 
 
 _NUMBERS: list[type] = [int, float, *(np.dtype(code).type for code in "bhilqBHILQefd")]
-# What makes a number of a value. Types of one sort have the same function.
-_SORTS: dict[type, Callable[[Any], Any]] = {
+# The function that converts values of a type. Types that may be mixed have the same function.
+_CONVERTERS: dict[type, Callable[[Any], Any]] = {
     **dict.fromkeys(_NUMBERS, float),
     str: str,
     np.str_: str,
@@ -149,13 +124,16 @@ _SORTS: dict[type, Callable[[Any], Any]] = {
     datetime.time: _time,
     datetime.timedelta: _duration,
 }
-# Those of pandas, which need not be there.
-_OF_PANDAS: dict[str, Callable[[Any], Any]] = {"Timestamp": _instant, "Timedelta": _duration}
+# Types of pandas, which need not be installed.
+_PANDAS_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "Timestamp": _instant,
+    "Timedelta": _duration,
+}
 
 
-def _sort(kind: type) -> Callable[[Any], Any] | None:
-    """Return what makes a number of values of a type, None for other types."""
+def _converter(kind: type) -> Callable[[Any], Any] | None:
+    """Return the function that converts values of a type, None if there is none."""
     if kind.__module__.partition(".")[0] == "pandas":
-        return _OF_PANDAS.get(kind.__name__)
-    # Of the very type: a subclass may be anything.
-    return _SORTS.get(kind)
+        return _PANDAS_CONVERTERS.get(kind.__name__)
+    # Exactly this type: a subclass may be anything.
+    return _CONVERTERS.get(kind)

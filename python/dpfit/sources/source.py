@@ -1,4 +1,4 @@
-"""What a model asks of a table, whatever it is."""
+"""The interface of sources: tables of any kind, as rows of numbers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from dpfit.exceptions import ParameterError
+from dpfit._typing import Array, Batch, Floats, Missing
 from dpfit.schema import Kind
-from dpfit.table import Array, Batch, BatchTable, Missing, Table
-from dpfit.units import Units
+from dpfit.sources.units import Units
+from dpfit.statistics.table import LocalBatches, Table
 
 __all__ = [
     "LocalSource",
@@ -21,39 +20,37 @@ __all__ = [
     "Read",
     "Reading",
     "Source",
-    "check_rows",
     "rows_in_batch",
     "tell_nothing",
 ]
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-# From the columns of some rows to their predictions.
+# Returns predictions, given columns.
 Predictor: TypeAlias = Callable[[list[Array]], Floats]
 
-# Values in a batch: enough for threads to share, few enough for their copies not to matter.
+# Values in a batch: enough for several threads, and few enough to copy.
 _BATCH_VALUES = 1 << 21
 _FEWEST_ROWS = 1 << 12
 
 
 def rows_in_batch(columns: int) -> int:
-    """Return how many rows to read at a time."""
+    """Return the number of rows to read at a time."""
     return max(_BATCH_VALUES // max(columns, 1), _FEWEST_ROWS)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How the rows of a table are to be read.
+    """How to read the rows of a table.
 
     Parameters
     ----------
     missing : {"error", "drop"}
-        What to do with a row that holds NaN or an infinity.
+        What to do with a row that contains NaN or an infinity.
     n_jobs : int or None
         Threads.
     max_rows : int or None
-        How many rows of one unit are kept, if rows have units.
+        The number of rows that are kept for each unit, if rows have units.
     progress : callable
-        Told of the number of rows read so far.
+        Called with the number of rows read so far.
     """
 
     missing: Missing
@@ -65,8 +62,8 @@ class Reading:
 class Source(abc.ABC):
     """A table of any kind.
 
-    `names` are those of the features, None if they have none; `declared` is what the types say of
-    them: None for text of which they do not say the levels.
+    `names` are the names of the features, None if they have none. `declared` are the kinds that
+    follow from their types, None for strings whose levels the type does not list.
     """
 
     names: list[str] | None
@@ -74,11 +71,11 @@ class Source(abc.ABC):
 
     @property
     def columns(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return len(self.declared)
 
     def label(self, place: int) -> str:
-        """Return what a column is called in messages."""
+        """Return the name of a column in messages."""
         return f"x{place}" if self.names is None else self.names[place]
 
     @abc.abstractmethod
@@ -86,15 +83,15 @@ class Source(abc.ABC):
         """Return the rows for a fit."""
 
     def close(self) -> None:  # noqa: B027 - most keep nothing
-        """Let go of what was kept for reading again."""
+        """Free what was kept to read the rows again."""
 
     @abc.abstractmethod
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
-        """Return predictions of all rows, in what fits the kind of the table."""
+        """Return predictions for all rows, in a type of the table's library."""
 
 
 class Read(NamedTuple):
-    """Some rows: their columns, the target if there is one, and whose they are if that counts."""
+    """Some rows: columns, target, and units if the rows have units."""
 
     columns: Array | list[Array]
     target: Array
@@ -106,7 +103,7 @@ class LocalSource(Source):
 
     @abc.abstractmethod
     def read(self, kinds: Sequence[Kind]) -> Iterator[Read]:
-        """Read all rows from the first on."""
+        """Read all rows, from the first one on."""
 
     def batches(
         self,
@@ -114,16 +111,16 @@ class LocalSource(Source):
         max_rows: int | None,
         progress: Callable[[int], None],
     ) -> Callable[[], Iterator[Batch]]:
-        """Return what gives the rows that count, from the first on, whenever it is called.
+        """Return a function that reads the rows that are kept, from the first one on.
 
         Parameters
         ----------
         kinds : sequence of Kind
-            What the columns are.
+            The kinds of columns.
         max_rows : int or None
-            How many rows of one unit are kept, if rows have units.
+            The number of rows that are kept for each unit, if rows have units.
         progress : callable
-            Told of the number of rows read so far.
+            Called with the number of rows read so far, in the first pass.
         """
         units = None if max_rows is None else Units(max_rows)
         if units is not None:
@@ -133,7 +130,7 @@ class LocalSource(Source):
 
         def chosen() -> Iterator[Batch]:
             nonlocal progress
-            # Of the first pass, in which tables that do not lie in memory are read.
+            # Only the first pass reads tables that are not in memory.
             tell, progress = progress, tell_nothing
             start = 0
             for batch in self.read(kinds):
@@ -149,47 +146,33 @@ class LocalSource(Source):
 
     def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
         """Return the rows for a fit."""
-        batches = self.batches(kinds, reading.max_rows, reading.progress)
-
-        def some() -> Iterator[Batch]:
-            rows = 0
-            for batch in batches():
-                rows += len(batch[1])
-                yield batch
-            check_rows(rows)
-
-        return BatchTable(
-            some,
-            self.columns,
-            missing=reading.missing,
-            n_jobs=reading.n_jobs,
-            memory_limit=self.store_limit,
-            done=self.close,
+        return Table(
+            LocalBatches(
+                self.batches(kinds, reading.max_rows, reading.progress),
+                reading.missing,
+                reading.n_jobs,
+                memory_limit=self.store_limit,
+                free=self.close,
+            )
         )
 
     @property
     def store_limit(self) -> int | None:
-        """Bytes that the quantised rows may have in memory."""
+        """Bytes above which stored rows are kept in a file; None for no limit."""
         return None
 
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
-        """Return predictions of all rows."""
+        """Return predictions for all rows."""
         parts = [predictor(_separate(batch.columns)) for batch in self.read(kinds)]
         return self.wrap(np.concatenate(parts) if parts else np.zeros(0))
 
     def wrap(self, predictions: Floats) -> Any:
-        """Return predictions as what fits the kind of the table."""
+        """Return predictions in a type of the table's library."""
         return predictions
 
 
-def check_rows(rows: int) -> None:
-    """Refuse a table without rows. A unit keeps some of its rows, so that there is none then."""
-    if not rows:
-        raise ParameterError("Found array with 0 sample(s) while a minimum of 1 is required.")
-
-
 def tell_nothing(rows: int) -> None:
-    """Take no notice of the rows read."""
+    """Ignore the number of rows read."""
 
 
 def _separate(columns: Array | list[Array]) -> list[Array]:

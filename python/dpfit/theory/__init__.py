@@ -1,24 +1,25 @@
-"""The paper's theory of clipping and boosting, as functions to compute with.
+"""The paper's theory of clipping and boosting, as functions.
 
 ==============================  =================================================================
 :func:`clipped_mean`            mean of a clipped normal variable
-:func:`infinite_sample_path`    boosting with infinitely many rows (Algorithm 4)
-:func:`infinite_sample_errors`  its distance from the mean
-:func:`warm_up_rounds`          rounds until the error is at most tau
-:func:`contraction`             factor per round from then on
-:func:`infinite_sample_bound`   the proposition that joins the two
-:func:`finite_sample_bound`     how far the private iteration (Algorithm 3) is from it
-:func:`suggested_rounds`        the theorem's number of rounds
-:func:`huber_fixed_point`       what boosting converges to on a table
-:func:`one_round_lower_bound`   error that one round cannot avoid on bounded rows
+:func:`infinite_sample_path`    iterates of boosting with infinitely many rows (Algorithm 4)
+:func:`infinite_sample_errors`  errors of these iterates
+:func:`warm_up_rounds`          number of rounds after which the error is at most tau
+:func:`contraction`             bound on the factor by which a later round multiplies the error
+:func:`infinite_sample_bound`   bound on the error that follows from these two
+:func:`finite_sample_bound`     bound on the distance of the private iterates (Algorithm 3)
+:func:`suggested_rounds`        number of rounds in the theorem on the rate
+:func:`huber_fixed_point`       limit of noiseless boosting on a table
+:func:`one_round_lower_bound`   lower bound on the error of one round on bounded rows
 :func:`two_round_thresholds`    thresholds of the two-round scheme
-:func:`two_round_upper_bound`   error that it does not exceed
-:func:`two_round_error_order`   its order, without the constant
+:func:`two_round_upper_bound`   upper bound on the error of the two-round scheme
+:func:`two_round_error_order`   order of that error, without the constant
 ==============================  =================================================================
 
 "The paper" is Tang, Aydore, Kearns, Rho, Roth, Wang, Wang and Wu, "Improved differentially private
-regression via gradient boosting", arXiv:2303.03451. ``docs/theory.md`` lists where its statements
-need a correction. Nothing here reads private data or adds noise.
+regression via gradient boosting", arXiv:2303.03451. ``docs/theory.md`` lists corrections to its
+statements. The functions do not add noise. All but `huber_fixed_point` take parameters only, no
+data.
 """
 
 from dpfit.theory.boosted_mean import (

@@ -1,9 +1,9 @@
 """Two integrals of the normal distribution function, accurate to the last digits.
 
-Let Q(t) = P(N(0, 1) > t). Both integrals below run over [centre - radius, centre + radius] with
-0 <= radius <= centre, where their integrands are positive. A wide interval is integrated in closed
-form. On a narrow one the closed form is a difference of nearly equal numbers, so a quadrature rule
-takes its place; the integrands are entire functions and 20 nodes exhaust double precision.
+Let Q(t) = P(N(0, 1) > t). Both integrals are over [centre - radius, centre + radius] with
+0 <= radius <= centre, where their integrands are positive. Wide intervals use the closed form. On
+narrow intervals, the closed form is a difference of nearly equal numbers, so a quadrature rule
+replaces it. The integrands are entire functions, for which 20 nodes reach double precision.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def tail_integral(centre: float, radius: float) -> float:
 
 
 def sign_integral(centre: float, radius: float) -> float:
-    """Return the integral of 1/2 - Q(t), which is ``radius`` less the integral of Q(t)."""
+    """Return the integral of 1/2 - Q(t), which is ``radius`` minus the integral of Q(t)."""
     if radius < _NARROW:
         values = (math.erf((centre + radius * node) / SQRT_TWO) for node in _NODES)
         return 0.5 * radius * math.fsum(map(float.__mul__, _WEIGHTS, values))

@@ -1,9 +1,9 @@
-"""Boosting the mean with a fixed clipping threshold: what the paper proves, as numbers.
+"""Boosting the mean with a fixed clipping threshold: the paper's bounds as functions.
 
-The paper's "Theoretical Analysis" estimates the mean of N(mean, 1) by adding clipped residual means
-round after round. With infinitely many rows (Algorithm 4) the iteration is deterministic and has a
-closed form; the propositions bound its error and its distance to the private, finite-sample
-iteration (Algorithm 3).
+In the paper's "Theoretical Analysis", each round adds the mean of the clipped residuals to an
+estimate of the mean of N(mean, 1). With infinitely many rows (Algorithm 4), the iteration is
+deterministic and has a closed form. The propositions bound its error and its distance from the
+private, finite-sample iteration (Algorithm 3).
 """
 
 from __future__ import annotations
@@ -11,10 +11,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from dpfit._typing import Floats
 from dpfit.exceptions import ParameterError
-from dpfit.theory._checks import LARGEST_COUNT, check_finite, check_integer, check_positive
+from dpfit.theory._checks import (
+    LARGEST_COUNT,
+    check_finite,
+    check_integer,
+    check_non_negative,
+    check_positive,
+)
 from dpfit.theory._normal import SQRT_TWO, sign_integral, tail_integral
 
 __all__ = [
@@ -28,13 +34,11 @@ __all__ = [
     "warm_up_rounds",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-
 _MEAN_ABSOLUTE_NORMAL = math.sqrt(2.0 / math.pi)
 
 
 def clipped_mean(mean: float, tau: float) -> float:
-    """Return the mean of a normal variable of variance 1 that is clipped to [-tau, tau].
+    """Return the mean of a normal variable with variance 1, clipped to [-tau, tau].
 
     Parameters
     ----------
@@ -46,8 +50,8 @@ def clipped_mean(mean: float, tau: float) -> float:
     Returns
     -------
     float
-        ``E[min(max(Y, -tau), tau)]`` for Y ~ N(mean, 1), with a relative error of a few units in
-        the last place for every ``mean`` and ``tau``.
+        ``E[min(max(Y, -tau), tau)]`` for Y ~ N(mean, 1), with a relative error of a few ulps for
+        every ``mean`` and ``tau``.
 
     Raises
     ------
@@ -56,10 +60,10 @@ def clipped_mean(mean: float, tau: float) -> float:
 
     Notes
     -----
-    With G(x) = x (Phi(x) - 1/2) + phi(x) the answer is G(mean + tau) - G(mean - tau), which is the
-    integral of Phi(t) - 1/2 between the two arguments. It is odd in ``mean`` and does not change
-    when a positive ``mean`` and ``tau`` trade places. Where the two terms would cancel, the
-    integral is taken by a quadrature rule instead.
+    With G(x) = x (Phi(x) - 1/2) + phi(x), the result is G(mean + tau) - G(mean - tau), the integral
+    of Phi(t) - 1/2 between the two arguments. It is odd in ``mean``, and symmetric in ``mean`` and
+    ``tau`` for positive ``mean``. If the two terms would cancel, a quadrature rule computes the
+    integral instead.
 
     Examples
     --------
@@ -76,17 +80,17 @@ def clipped_mean(mean: float, tau: float) -> float:
     return _step(mean, tau)
 
 
-def infinite_sample_path(mean: float, tau: float, rounds: int) -> FloatArray:
+def infinite_sample_path(mean: float, tau: float, rounds: int) -> Floats:
     """Return the iterates of the paper's infinite-sample algorithm (Algorithm 4).
 
     Parameters
     ----------
     mean : float
-        Mean of the normal distribution of variance 1.
+        Mean of the normal distribution with variance 1.
     tau : float
         Clipping threshold; positive.
     rounds : int
-        Number of rounds; not negative.
+        Number of rounds; >= 0.
 
     Returns
     -------
@@ -100,7 +104,7 @@ def infinite_sample_path(mean: float, tau: float, rounds: int) -> FloatArray:
 
     See Also
     --------
-    infinite_sample_errors : What is still missing, accurate even where theta rounds to the mean.
+    infinite_sample_errors : The errors, accurate even where theta rounds to the mean.
 
     Examples
     --------
@@ -110,7 +114,7 @@ def infinite_sample_path(mean: float, tau: float, rounds: int) -> FloatArray:
     """
     mean = check_finite("mean", mean)
     tau = check_positive("tau", tau)
-    path = np.zeros(check_integer("rounds", rounds, 0) + 1)
+    path = np.zeros(check_integer("rounds", rounds, 0, LARGEST_COUNT) + 1)
     theta, error = 0.0, mean
     for j in range(1, path.size):
         theta += _step(error, tau)
@@ -119,34 +123,25 @@ def infinite_sample_path(mean: float, tau: float, rounds: int) -> FloatArray:
     return path
 
 
-def infinite_sample_errors(mean: float, tau: float, rounds: int) -> FloatArray:
-    """Return how far the iterates of the infinite-sample algorithm are below the mean.
+def infinite_sample_errors(mean: float, tau: float, rounds: int) -> Floats:
+    """Return the errors of the iterates of the infinite-sample algorithm.
 
     Parameters
     ----------
-    mean : float
-        Mean of the normal distribution of variance 1.
-    tau : float
-        Clipping threshold; positive.
-    rounds : int
-        Number of rounds; not negative.
+    mean, tau, rounds
+        As for `infinite_sample_path`.
 
     Returns
     -------
     ndarray of shape (rounds + 1,)
         ``mean - theta_j`` for j = 0, ..., rounds. The errors have the sign of ``mean``: the
-        iteration never passes its target.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is not a number in its range.
+        iteration never overshoots.
 
     Notes
     -----
-    An error e > 0 becomes max(e - tau, 0) plus the integral of 1 - Phi from ``|e - tau|`` to
-    e + tau. Nothing is subtracted, so small errors keep their digits, which differences of
-    `infinite_sample_path` do not.
+    One round maps an error e > 0 to max(e - tau, 0) plus the integral of 1 - Phi from ``|e - tau|``
+    to e + tau. Nothing is subtracted, so small errors keep their relative accuracy, unlike
+    differences of `infinite_sample_path`.
 
     Examples
     --------
@@ -158,7 +153,7 @@ def infinite_sample_errors(mean: float, tau: float, rounds: int) -> FloatArray:
     """
     mean = check_finite("mean", mean)
     tau = check_positive("tau", tau)
-    errors = np.empty(check_integer("rounds", rounds, 0) + 1)
+    errors = np.empty(check_integer("rounds", rounds, 0, LARGEST_COUNT) + 1)
     errors[0] = error = mean
     for j in range(1, errors.size):
         errors[j] = error = _next_error(error, tau)
@@ -166,21 +161,19 @@ def infinite_sample_errors(mean: float, tau: float, rounds: int) -> FloatArray:
 
 
 def warm_up_rounds(mean: float, tau: float) -> float:
-    """Return the rounds after which the infinite-sample error is certainly at most tau.
+    """Return the number of rounds after which the infinite-sample error is at most tau.
 
     Parameters
     ----------
-    mean : float
-        Mean of the normal distribution of variance 1.
-    tau : float
-        Clipping threshold; positive.
+    mean, tau
+        As for `infinite_sample_path`.
 
     Returns
     -------
     float
-        ``max(0, |mean| - tau) / ((Phi(2 tau) - 1/2) tau)``, the warm-up of the paper's proposition
-        on infinite-sample convergence. Not an integer in general, and infinite if it exceeds the
-        largest double.
+        ``max(0, |mean| - tau) / ((Phi(2 tau) - 1/2) tau)``, the warm-up in the paper's proposition
+        on infinite-sample convergence. In general it is not an integer. It is infinite if it
+        exceeds the largest double.
 
     Raises
     ------
@@ -202,7 +195,7 @@ def warm_up_rounds(mean: float, tau: float) -> float:
 
 
 def contraction(tau: float) -> float:
-    """Return the factor by which a round shrinks an infinite-sample error of at most tau.
+    """Return a bound on the factor by which one round multiplies an error of at most tau.
 
     Parameters
     ----------
@@ -212,8 +205,8 @@ def contraction(tau: float) -> float:
     Returns
     -------
     float
-        ``3/2 - Phi(tau)``, from 1/2 to 1. It is less than 1 for every ``tau``, but the nearest
-        double is 1 where ``tau`` is below 1e-16.
+        ``3/2 - Phi(tau)``, between 1/2 and 1. It is less than 1 for every ``tau``, but rounds to 1
+        if ``tau`` is below 1e-16.
 
     Raises
     ------
@@ -222,8 +215,8 @@ def contraction(tau: float) -> float:
 
     Notes
     -----
-    The paper's lemma promises no more than this. The actual factor at error e is smaller: at most
-    1 - 3/2 (Phi(tau) - 1/2) for ``|e| <= tau``, and close to 2 - 2 Phi(tau) near 0.
+    This is the factor of the paper's lemma. The actual factor at error e is smaller: at most
+    1 - 3/2 (Phi(tau) - 1/2) for ``|e| <= tau``, and it tends to 2 - 2 Phi(tau) as e tends to 0.
 
     Examples
     --------
@@ -239,23 +232,14 @@ def infinite_sample_bound(mean: float, tau: float, rounds: int) -> float:
 
     Parameters
     ----------
-    mean : float
-        Mean of the normal distribution of variance 1.
-    tau : float
-        Clipping threshold; positive.
-    rounds : int
-        Number of rounds; not negative.
+    mean, tau, rounds
+        As for `infinite_sample_path`.
 
     Returns
     -------
     float
         ``tau * contraction(tau) ** (rounds - warm_up_rounds(mean, tau))``. Infinity if ``rounds``
-        does not exceed the warm-up, about which the proposition says nothing. Never NaN.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is not a number in its range.
+        does not exceed the warm-up, where the proposition claims nothing. Never NaN.
 
     Examples
     --------
@@ -267,29 +251,30 @@ def infinite_sample_bound(mean: float, tau: float, rounds: int) -> float:
     >>> infinite_sample_bound(3.0, 1.0, rounds=4)
     inf
     """
-    spare = check_integer("rounds", rounds, 0) - warm_up_rounds(mean, tau)
+    spare = check_integer("rounds", rounds, 0, LARGEST_COUNT) - warm_up_rounds(mean, tau)
     return tau * math.exp(-spare * _rate(tau)) if spare > 0.0 else math.inf
 
 
 def finite_sample_bound(rounds: int, tau: float, n: int, rho: float) -> float:
-    """Bound the expected distance between the private and the infinite-sample iterates.
+    """Return a bound on the expected distance between private and infinite-sample iterates.
 
     Parameters
     ----------
     rounds : int
-        Number of rounds R of both algorithms; not negative.
+        Number of rounds R of both algorithms; >= 0.
     tau : float
         Clipping threshold; positive.
     n : int
         Number of rows; positive.
     rho : float
-        Privacy parameter of Algorithm 3, which adds noise of variance ``4 R tau**2 / (n**2 rho)``
-        in every round; positive. The whole is then sqrt(rho)-GDP if a row may be replaced.
+        Privacy parameter of Algorithm 3, which adds noise with variance
+        ``4 R tau**2 / (n**2 rho)`` in every round; positive. All rounds together are
+        sqrt(rho)-GDP if neighbours differ by replacing one row.
 
     Returns
     -------
     float
-        An upper bound of ``E|muhat_R - theta_R|`` for n rows from N(mean, 1), for any mean::
+        An upper bound on ``E|muhat_R - theta_R|`` for n rows from N(mean, 1) and any mean::
 
             R min(tau, 1) / sqrt(n)  +  sqrt(8 / pi) R**(3/2) tau / (n sqrt(rho))
 
@@ -301,11 +286,11 @@ def finite_sample_bound(rounds: int, tau: float, n: int, rho: float) -> float:
     Notes
     -----
     The paper states the order of this bound; the constants come from its proof. Clipping is
-    monotone and does not expand distances, so each round adds at most ``|A| + |Z|``. A is the error
-    of a mean of n clipped rows: ``E|A|`` is at most their standard deviation over sqrt(n), and that
-    deviation is at most tau, as the values lie in [-tau, tau], and at most 1, as clipping does not
-    expand. Z is normal: ``E|Z|`` is sqrt(2/pi) standard deviations. There are R terms of each kind;
-    the paper's last display drops one A.
+    monotone and non-expansive, so each round increases the distance by at most ``|A| + |Z|``. A is
+    the error of a mean of n clipped rows: ``E|A|`` is at most their standard deviation divided by
+    sqrt(n). This standard deviation is at most tau, because clipped values lie in [-tau, tau], and
+    at most 1, because clipping is non-expansive. Z is normal: ``E|Z|`` is sqrt(2/pi) standard
+    deviations. There are R terms of each kind; the last formula of the paper's proof omits one A.
 
     Examples
     --------
@@ -313,9 +298,9 @@ def finite_sample_bound(rounds: int, tau: float, n: int, rho: float) -> float:
     >>> round(finite_sample_bound(rounds=20, tau=1.0, n=10_000, rho=0.1), 6)
     0.245135
     """
-    rounds = check_integer("rounds", rounds, 0)
+    rounds = check_integer("rounds", rounds, 0, LARGEST_COUNT)
     tau = check_positive("tau", tau)
-    n = check_integer("n", n, 1)
+    n = check_integer("n", n, 1, LARGEST_COUNT)
     rho = check_positive("rho", rho)
     sampling = min(tau, 1.0) / math.sqrt(n)
     noise_deviation = 2.0 * math.sqrt(rounds) / n / math.sqrt(rho) * tau
@@ -323,7 +308,7 @@ def finite_sample_bound(rounds: int, tau: float, n: int, rho: float) -> float:
 
 
 def suggested_rounds(n: int, tau: float, mean_bound: float) -> int:
-    """Return a number of rounds, chosen without the data, that the paper's theorem asks for.
+    """Return a data-independent number of rounds for the paper's theorem on the rate.
 
     Parameters
     ----------
@@ -332,27 +317,27 @@ def suggested_rounds(n: int, tau: float, mean_bound: float) -> int:
     tau : float
         Clipping threshold; positive.
     mean_bound : float
-        A bound on ``|mean|`` that is known beforehand; not negative. Looking it up in the data
-        would cost privacy that nothing accounts for.
+        A bound on ``|mean|`` that is known in advance; >= 0. A bound computed from the data would
+        cost privacy that is not accounted for.
 
     Returns
     -------
     int
-        The smallest integer above ``warm_up_rounds(mean_bound, tau) - log(n) /
-        log(contraction(tau))``. After that many rounds the infinite-sample error is below
-        ``tau / n`` for every mean within the bound. It grows as log(n).
+        The smallest integer greater than ``warm_up_rounds(mean_bound, tau) - log(n) /
+        log(contraction(tau))``. After this number of rounds, the infinite-sample error is less
+        than ``tau / n`` for every mean within the bound. It grows as log(n).
 
     Raises
     ------
     ParameterError
-        If a parameter is not a number in its range, or ``tau`` is so small that more than 2**53
-        rounds would be needed.
+        If a parameter is not a number in its range, or ``tau`` is so small that it would take more
+        than 2**53 rounds.
 
     Notes
     -----
-    The theorem needs R = O(log n) rounds that exceed the warm-up by a multiple of log n; exceeding
-    it is not enough. Both are settled here. ``tau / n + finite_sample_bound(R, tau, n, rho)`` then
-    bounds the expected error of the private iteration.
+    The theorem needs R = O(log n) rounds that exceed the warm-up by a multiple of log n, not just
+    by any amount. With the returned R, ``tau / n + finite_sample_bound(R, tau, n, rho)`` bounds the
+    expected error of the private iteration.
 
     Examples
     --------
@@ -362,18 +347,17 @@ def suggested_rounds(n: int, tau: float, mean_bound: float) -> int:
     >>> suggested_rounds(1_000_000, tau=1.0, mean_bound=3.0)
     38
     """
-    n = check_integer("n", n, 1)
+    n = check_integer("n", n, 1, LARGEST_COUNT)
     tau = check_positive("tau", tau)
-    mean_bound = check_finite("mean_bound", mean_bound)
-    if mean_bound < 0.0:
-        raise ParameterError(f"mean_bound={mean_bound!r} is out of range: 0 <= mean_bound < inf")
+    mean_bound = check_non_negative("mean_bound", mean_bound)
     rate = _rate(tau)
-    to_shrink = math.log(n) / rate if rate > 0.0 else math.inf
-    rounds = warm_up_rounds(mean_bound, tau) + to_shrink
+    after_warm_up = math.log(n) / rate if rate > 0.0 else math.inf
+    rounds = warm_up_rounds(mean_bound, tau) + after_warm_up
     if not rounds < LARGEST_COUNT:
         raise ParameterError(
-            f"tau={tau!r} is out of range: with mean_bound={mean_bound!r} and n={n} more than "
-            "2**53 rounds would be needed; tau must be larger"
+            f"tau={tau!r} is too small: mean_bound={mean_bound!r} and n={n} would take more than "
+            "2**53 rounds",
+            subject="tau",
         )
     return math.floor(rounds) + 1
 

@@ -1,22 +1,21 @@
-"""What boosting the mean converges to on a given table: the Huber estimate."""
+"""The limit of boosting the mean on a given table: the Huber estimate."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from dpfit._typing import Floats
 from dpfit.exceptions import NotFiniteError, ParameterError
-from dpfit.theory._checks import check_positive
+from dpfit.theory._checks import check_positive, must_be
 
 __all__ = ["huber_fixed_point"]
-
-FloatArray = npt.NDArray[np.float64]
 
 _LARGEST_VALUE = 1e300
 
 
 def huber_fixed_point(values: npt.ArrayLike, tau: float) -> float:
-    """Return the centre m at which clipped residuals ``values - m`` sum to zero.
+    """Return the centre m at which the clipped residuals ``values - m`` sum to zero.
 
     Parameters
     ----------
@@ -28,33 +27,33 @@ def huber_fixed_point(values: npt.ArrayLike, tau: float) -> float:
     Returns
     -------
     float
-        The root m of ``sum(clip(values - m, -tau, tau))``, or the midpoint of its roots where they
-        fill an interval. It minimises the Huber loss of radius ``tau``.
+        The root m of ``sum(clip(values - m, -tau, tau))``, or the midpoint if the roots form an
+        interval. It minimises the Huber loss with threshold ``tau``.
 
     Raises
     ------
     ParameterError
-        If ``tau`` is not a positive number, or ``values`` is not a non-empty list of numbers, or a
+        If ``tau`` is not a positive number, ``values`` is not a non-empty vector of numbers, or a
         magnitude exceeds 1e300.
     NotFiniteError
-        If ``values`` hold NaN or infinity.
+        If ``values`` contains NaN or infinity.
 
     Notes
     -----
-    The sum is piecewise linear and does not increase with m. Its kinks are sorted, the piece that
-    crosses zero is found by bisection over them, and its linear equation is solved: there is no
-    tolerance and the only error is rounding.
+    The sum is piecewise linear and non-increasing in m. Its kinks are sorted, bisection finds the
+    piece that crosses zero, and the linear equation of that piece is solved. There is no
+    tolerance; the only error is rounding.
 
-    The roots fill an interval exactly if n is even and the two middle values are more than 2 tau
-    apart; the midpoint is then the median. As tau falls to 0 the answer tends to the median. It
-    *is* the median once tau is at most the distance from the median to its neighbours (n odd), or
-    half the distance between the two middle values (n even). As tau grows the answer tends to the
-    mean, and is the mean once tau reaches the range of the values.
+    The roots form an interval if and only if n is even and the two middle values are more than
+    2 tau apart; the midpoint is then the median. As tau decreases to 0, the result tends to the
+    median. It equals the median if tau is at most the distance from the median to its neighbours
+    (n odd), or half the distance between the two middle values (n even). As tau increases, the
+    result tends to the mean. It equals the mean if tau is at least the range of the values.
 
     Privacy
     -------
-    None: the answer is computed from the data without noise. The noiseless iteration of the paper's
-    fixed-point section converges to it.
+    None: the result is computed from the data without noise. It is the limit of the noiseless
+    iteration in the paper's section on the fixed point.
 
     Examples
     --------
@@ -73,30 +72,30 @@ def huber_fixed_point(values: npt.ArrayLike, tau: float) -> float:
     if ordered.size % 2 == 0 and high - low >= 2.0 * tau:
         return middle
     shifted = ordered - middle
-    # No residual is clipped once tau is the range, and no root is further than 2 tau from the
-    # middle, so neither of these changes the answer; both keep the arithmetic within range.
+    # If tau is at least the range, no residual is clipped; and no root is more than 2 tau from the
+    # median. So neither limit changes the result, and both prevent overflow.
     tau = min(tau, float(shifted[-1] - shifted[0]))
     if tau == 0.0:
         return middle
     return middle + _root(np.clip(shifted, -4.0 * tau, 4.0 * tau), tau)
 
 
-def _check_values(values: npt.ArrayLike) -> FloatArray:
-    """Return ``values`` as a vector of doubles; messages hold none of them."""
+def _check_values(values: npt.ArrayLike) -> Floats:
+    """Return ``values`` as a vector of doubles. Messages contain none of them."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError("values must be real numbers") from None
+        raise ParameterError("values must be real numbers", subject="values") from None
     if array.ndim != 1 or array.size == 0:
-        raise ParameterError(f"values has shape {array.shape}: it must be (n,) with n >= 1")
+        raise must_be("values", "a vector with at least one entry", f"shape {array.shape}")
     if not np.isfinite(array).all():
-        raise NotFiniteError("values must be finite")
+        raise NotFiniteError("values must be finite", subject="values")
     if np.abs(array).max() > _LARGEST_VALUE:
-        raise ParameterError("values are out of range: magnitudes must be at most 1e300")
+        raise ParameterError("values must have magnitudes <= 1e300", subject="values")
     return array
 
 
-def _root(ordered: FloatArray, tau: float) -> float:
+def _root(ordered: Floats, tau: float) -> float:
     """Return the root on the piece of the sum that crosses zero."""
     kinks = np.sort(np.concatenate([ordered - tau, ordered + tau]))
     left, right = 0, kinks.size - 1

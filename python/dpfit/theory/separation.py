@@ -1,28 +1,23 @@
-"""One round against two: the separation theorem for bounded rows of small spread.
+"""One round against two: the separation theorem for bounded rows with small spread.
 
-The rows lie in [-bound, bound] and their distance from the mean is sigma**2-subgaussian. One round
-of AdaSSP releases the row count with noise of variance 1/rho and the clipped sum with noise of
-variance tau**2/rho, and divides. A second round does the same for the residuals with a threshold of
-its own, ``tau_2``, and adds.
+The rows lie in [-bound, bound], and their deviation from the mean is sigma**2-subgaussian. One
+round of AdaSSP releases the row count with noise of variance 1/rho and the clipped sum with noise
+of variance tau**2/rho, and divides the sum by the count. A second round does the same for the
+residuals, with another threshold ``tau_2``, and adds the result to the first.
 
 Privacy
 -------
-``rho`` is used here as in the paper's proof: each release is sqrt(rho)-GDP if a row may be added or
-removed. One round makes two releases, which compose to sqrt(2 rho)-GDP (rho-zCDP); two rounds make
-three, sqrt(3 rho)-GDP.
+``rho`` has the meaning of the paper's proof: each release is sqrt(rho)-GDP for adding or removing
+one row. One round makes two releases, which compose to sqrt(2 rho)-GDP (rho-zCDP). Two rounds make
+three releases, which compose to sqrt(3 rho)-GDP.
 """
 
 from __future__ import annotations
 
 import math
 
-from dpfit.exceptions import ParameterError
-from dpfit.theory._checks import (
-    check_finite,
-    check_non_negative,
-    check_positive,
-    check_signal,
-)
+from dpfit.accounting._checks import check_within
+from dpfit.theory._checks import check_non_negative, check_positive, check_signal
 
 __all__ = [
     "one_round_lower_bound",
@@ -36,7 +31,7 @@ _TWO_ROUND_SIGNAL = 9.0
 
 
 def one_round_lower_bound(tau: float, bound: float, mean: float, n: int, rho: float) -> float:
-    """Return a mean squared error that one round cannot undercut on every distribution.
+    """Return a lower bound on the worst-case mean squared error of one round.
 
     Parameters
     ----------
@@ -45,7 +40,7 @@ def one_round_lower_bound(tau: float, bound: float, mean: float, n: int, rho: fl
     bound : float
         Rows lie in [-bound, bound]; positive.
     mean : float
-        A mean that the rows may have, from -bound to bound.
+        A possible mean of the rows, from -bound to bound.
     n : int
         Number of rows; at least 2.
     rho : float
@@ -54,9 +49,10 @@ def one_round_lower_bound(tau: float, bound: float, mean: float, n: int, rho: fl
     Returns
     -------
     float
-        ``(tau**2 + mean**2) / (18 n**2 rho) + 2/9 max(bound - tau, 0)**2``. Some distribution on
-        [-bound, bound] gives one round an expected squared distance to the mean of the rows that is
-        at least this: all rows equal to ``mean`` if ``tau >= bound``, all equal to ``bound`` else.
+        ``(tau**2 + mean**2) / (18 n**2 rho) + 2/9 max(bound - tau, 0)**2``. For some distribution
+        on [-bound, bound], the expected squared distance between the estimate and the mean of the
+        rows is at least this: if all rows equal ``mean`` (``tau >= bound``) or all rows equal
+        ``bound`` (``tau < bound``).
 
     Raises
     ------
@@ -65,9 +61,10 @@ def one_round_lower_bound(tau: float, bound: float, mean: float, n: int, rho: fl
 
     Notes
     -----
-    The paper takes the maximum over distributions with the given ``mean``; it must be taken over
-    all on [-bound, bound]. Its condition on n with an unnamed constant becomes n sqrt(rho) >= 2.
-    ``docs/theory.md`` has a counter-example and the proof.
+    The paper takes the maximum over distributions with the given ``mean``; the bound holds for the
+    maximum over all distributions on [-bound, bound]. The paper's condition on n, which has an
+    unspecified constant, becomes n sqrt(rho) >= 2. ``docs/theory.md`` has a counter-example and the
+    proof.
 
     Examples
     --------
@@ -79,9 +76,7 @@ def one_round_lower_bound(tau: float, bound: float, mean: float, n: int, rho: fl
     """
     tau = check_positive("tau", tau)
     bound = check_positive("bound", bound)
-    mean = check_finite("mean", mean)
-    if abs(mean) > bound:
-        raise ParameterError(f"mean={mean!r} is out of range: {-bound!r} <= mean <= {bound!r}")
+    mean = check_within("mean", mean, (-bound, bound))
     n, rho = check_signal(n, rho, _ONE_ROUND_SIGNAL)
     scale = n * math.sqrt(rho)
     noise = (tau / scale) * (tau / scale) + (mean / scale) * (mean / scale)
@@ -90,14 +85,14 @@ def one_round_lower_bound(tau: float, bound: float, mean: float, n: int, rho: fl
 
 
 def two_round_thresholds(bound: float, sigma: float, n: int, rho: float) -> tuple[float, float]:
-    """Return thresholds for two rounds with which, most likely, nothing is clipped.
+    """Return thresholds for two rounds that clip no row with high probability.
 
     Parameters
     ----------
     bound : float
         Rows lie in [-bound, bound]; positive.
     sigma : float
-        Rows less their mean are sigma**2-subgaussian; not negative.
+        Rows minus their mean are sigma**2-subgaussian; >= 0.
     n : int
         Number of rows; at least 2.
     rho : float
@@ -121,9 +116,10 @@ def two_round_thresholds(bound: float, sigma: float, n: int, rho: float) -> tupl
     Notes
     -----
     The paper's proof has tau_2 = O(max(bound / (n sqrt(rho)), sigma) sqrt(log n)). The three terms
-    are the events of that proof with their constants: the error of the first round, the distance
-    from the mean of the rows to the mean, and that of the farthest row. With probability at least
-    1 - 4 delta no row is clipped in either round and the noisy row count is at least n/2.
+    bound the events of that proof, with constants: the error of the first round, the distance
+    between the mean of the rows and the mean, and the largest distance between a row and the mean.
+    With probability at least 1 - 4 delta, no row is clipped in either round and the noisy row count
+    is at least n/2.
 
     Examples
     --------
@@ -143,39 +139,29 @@ def two_round_thresholds(bound: float, sigma: float, n: int, rho: float) -> tupl
 
 
 def two_round_upper_bound(bound: float, sigma: float, n: int, rho: float) -> float:
-    """Bound the mean squared error of two rounds on every distribution.
+    """Return an upper bound on the worst-case mean squared error of two rounds.
 
     Parameters
     ----------
-    bound : float
-        Rows lie in [-bound, bound]; positive.
-    sigma : float
-        Rows less their mean are sigma**2-subgaussian; not negative.
-    n : int
-        Number of rows; at least 2.
-    rho : float
-        Privacy parameter; positive, with ``n * sqrt(rho) >= 9``.
+    bound, sigma, n, rho
+        As for `two_round_thresholds`.
 
     Returns
     -------
     float
-        ``4 tau_2**2 / (n**2 rho) + 80 bound**2 / (n**4 rho**2)``, at least the expected squared
-        distance from the estimate of two rounds with `two_round_thresholds`, clipped to
-        [-bound, bound], to the mean of the rows.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is not a number in its range.
+        ``4 tau_2**2 / (n**2 rho) + 80 bound**2 / (n**4 rho**2)``. For every distribution, the
+        expected squared distance between the estimate and the mean of the rows is at most this, if
+        two rounds use `two_round_thresholds` and the estimate is clipped to [-bound, bound].
 
     Notes
     -----
-    The paper's upper bound with its constants worked out and two steps of the proof corrected;
-    ``docs/theory.md`` has the derivation.
+    This is the paper's upper bound with explicit constants and with two steps of the proof
+    corrected; ``docs/theory.md`` has the derivation.
 
     Examples
     --------
-    Two rounds beat one, whatever the threshold of the one, when ``bound`` is far above ``sigma``:
+    If ``bound`` is much larger than ``sigma``, two rounds have a smaller error than one round with
+    any threshold:
 
     >>> from dpfit.theory import one_round_lower_bound, two_round_upper_bound
     >>> f"{two_round_upper_bound(bound=1000.0, sigma=1.0, n=10_000, rho=1.0):.2e}"
@@ -194,32 +180,22 @@ def two_round_error_order(bound: float, sigma: float, n: int, rho: float) -> flo
 
     Parameters
     ----------
-    bound : float
-        Rows lie in [-bound, bound]; positive.
-    sigma : float
-        Rows less their mean are sigma**2-subgaussian; not negative.
-    n : int
-        Number of rows; at least 2.
-    rho : float
-        Privacy parameter; positive, with ``n * sqrt(rho) >= 9``.
+    bound, sigma, n, rho
+        As for `two_round_thresholds`.
 
     Returns
     -------
     float
         ``(sigma**2 + bound**2 / (n**2 rho)) log(n**5 rho**2) / (n**2 rho)``. This is the expression
-        inside O(...): good for comparing settings, not an error and not a bound. The bound is
-        `two_round_upper_bound`.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is not a number in its range.
+        inside O(...): it can be used to compare settings, but is neither an error nor a bound. The
+        bound is `two_round_upper_bound`.
 
     Notes
     -----
     The paper prints ``(sigma**2 log(n rho) + mean**2) / (n**2 rho) + (bound**2 + mean**2) /
-    (n**4 rho**2)``. The mean drops out when the proof's algebra is corrected, the logarithm belongs
-    to both terms, and its argument must be n/delta, as log(n rho) is negative for rho < 1/n.
+    (n**4 rho**2)``. With the algebra of the proof corrected, the mean cancels. The logarithm
+    belongs to both terms. Its argument must be n/delta, because log(n rho) is negative for
+    rho < 1/n.
 
     Examples
     --------

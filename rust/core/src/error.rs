@@ -1,23 +1,24 @@
-//! The one error type of the core.
+//! The error type of the core.
 
 /// Why a call failed.
 ///
-/// No variant carries a value, a position or a count taken from the rows: a message may be logged or shown to a
-/// person who must not see the data. What it does carry is public: parameters, shapes, formats.
+/// # Privacy
+/// No variant carries a value, a position or a count taken from the rows, because a message may be logged or shown to
+/// someone who must not see the data. Variants carry public facts only: parameters, shapes, formats.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A public parameter is out of its range.
+    /// A public parameter is out of range.
     #[error("{name} must be {allowed}, got {got}")]
     Parameter {
-        /// The parameter's name as the caller wrote it.
+        /// The name of the parameter.
         name: &'static str,
         /// What is allowed.
         allowed: String,
-        /// What was given.
+        /// The value that was given.
         got: String,
     },
-    /// Two public shapes do not fit together.
+    /// Two public shapes do not match.
     #[error("{what}: expected {expected}, got {got}")]
     Shape {
         /// What was counted.
@@ -27,28 +28,28 @@ pub enum Error {
         /// The count that was given.
         got: usize,
     },
-    /// A row holds NaN or an infinity and the caller asked for an error.
-    #[error("the rows hold NaN or infinite values; drop or replace them")]
+    /// A row contains NaN or an infinity and the caller asked for an error.
+    #[error("X or y contains NaN or infinity")]
     NotFinite,
-    /// A sum left the range of its integer type.
+    /// A sum exceeded the range of its integer type.
     #[error("too many rows for one statistic")]
     TooManyRows,
     /// Two statistics or stores were made under different public parameters.
     #[error("cannot merge: {0} differ")]
     Mismatch(&'static str),
-    /// Bytes that are not what `to_bytes` wrote.
-    #[error("not a readable {kind}: {reason}")]
+    /// The bytes were not written by `to_bytes`.
+    #[error("cannot read bytes as {kind}: {reason}")]
     Blob {
         /// What the bytes were read as.
         kind: &'static str,
-        /// Why they were refused.
+        /// Why they were rejected.
         reason: &'static str,
     },
-    /// The operating system gave no randomness; nothing was released.
+    /// The operating system provided no randomness; nothing was released.
     #[error("the operating system's random source failed; nothing was released")]
     Entropy,
-    /// Memory or a file for the row store could not be had.
-    #[error("no room for the rows: {0}")]
+    /// Memory or a file for the row store could not be allocated.
+    #[error("cannot store the rows: {0}")]
     Io(std::io::ErrorKind),
     /// The caller asked to stop.
     #[error("interrupted")]
@@ -61,10 +62,10 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// The core's result.
+/// The result type of the core.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error for a parameter out of range.
+/// Return an error for a parameter that is out of range.
 pub(crate) fn parameter(
     name: &'static str,
     allowed: impl Into<String>,

@@ -1,11 +1,10 @@
-//! The whole way from rows to sums, against plain arithmetic, for every path, thread count and partition.
+//! Sums over rows, against plain arithmetic, for every code path, number of threads and partition.
 
-use dpfit_core::kernel::Path;
-use dpfit_core::panel::{Backing, Panel, Theta};
-use dpfit_core::rowmap::{Column, Missing, Norm, RowMap, Target};
-use dpfit_core::source::Dense;
-use dpfit_core::statistics::{Bins, Energy, Gradient, Gram, Histogram};
-use dpfit_core::threads::Execution;
+use dpfit_core::execution::{Execution, Path};
+use dpfit_core::rowmap::{Column, Norm, RowMap, Target};
+use dpfit_core::source::{Dense, Missing};
+use dpfit_core::statistics::{Bins, Energy, Gradient, Gram, Histogram, Statistic};
+use dpfit_core::store::{Backing, Store, Theta};
 use dpfit_core::{Error, Result};
 use proptest::prelude::*;
 
@@ -26,7 +25,7 @@ fn executions() -> Vec<Execution> {
     jobs.iter().flat_map(|&n| paths.map(|path| Execution::new(n, path).unwrap())).collect()
 }
 
-/// Gram, gradient and energy of a batch given in pieces of `chunk` rows.
+/// Compute Gram, gradient and energy of rows in batches of `chunk` rows.
 fn fit(
     map: &RowMap,
     x: &[f64],
@@ -37,18 +36,18 @@ fn fit(
     e: &Execution,
 ) -> (Gram, Gradient, Energy) {
     let width = map.columns().len();
-    let mut panel = Panel::new(map.clone(), backing);
+    let mut store = Store::new(map.clone(), backing);
     let mut gram = Gram::new(map);
     for (x, y) in x.chunks(chunk * width).zip(y.chunks(chunk)) {
         let source = Dense::new(x, y).unwrap();
-        panel.extend(&source, Missing::Error, Some(&mut gram), e, &mut || false).unwrap();
+        gram.extend_storing(&mut store, &source, Missing::Error, e, &mut || false).unwrap();
     }
-    let theta = Theta::new(theta, map.target().unit()).unwrap();
-    let gradient = panel.gradient(&theta, TAU, e, &mut || false).unwrap();
-    (gram, gradient, panel.energy(&theta, TAU, e, &mut || false).unwrap())
+    let theta = Theta::new(theta, map.target().step()).unwrap();
+    let gradient = Gradient::of(&store, &theta, TAU, e, &mut || false).unwrap();
+    (gram, gradient, Energy::of(&store, &theta, TAU, e, &mut || false).unwrap())
 }
 
-/// Σq² of one row, read from sums that have only that row in them.
+/// Σq² of one row, from the sums over that row alone.
 fn squares(map: &RowMap, row: &[f64], e: &Execution) -> i128 {
     let mut gram = Gram::new(map);
     let source = Dense::new(row, &[0.0]).unwrap();
@@ -86,7 +85,7 @@ proptest! {
             alone.extend(&map, &Dense::new(&x, &y).unwrap(), Missing::Error, &e, &mut || false).unwrap();
             prop_assert_eq!(&alone, &first.0);
         }
-        // Rows in the other order.
+        // Rows in reverse order.
         let backwards: Vec<f64> = x.chunks(width).rev().flatten().copied().collect();
         let y_backwards: Vec<f64> = y.iter().rev().copied().collect();
         let e = Execution::on(Path::detect());
@@ -117,7 +116,7 @@ fn wild() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// Many blocks, so that threads, blocks and groups of tiles all take part.
+/// Enough rows for several threads, blocks and groups of tiles.
 #[test]
 fn large_sums_are_those_of_plain_arithmetic() {
     let (n, d) = (5_000, 37);
@@ -126,7 +125,7 @@ fn large_sums_are_those_of_plain_arithmetic() {
     let target = Target::new(0.0, 1.0, 2f64.powi(-16)).unwrap();
     let map = RowMap::new(vec![Column::plain(); d], target, Norm::Clip, None).unwrap();
     let theta: Vec<f64> = (0..d).map(|j| (j as f64).cos()).collect();
-    let (whole, exponent) = Theta::new(&theta, map.target().unit()).unwrap().integers();
+    let (whole, exponent) = Theta::new(&theta, map.target().step()).unwrap().integers();
 
     let mut gram = vec![0i128; d * (d + 1) / 2];
     let mut gradient = vec![0i128; d];
@@ -155,11 +154,11 @@ fn large_sums_are_those_of_plain_arithmetic() {
         let (got_gram, got_gradient, got_energy) = fit(&map, &x, &y, n, &theta, Backing::Memory, &e);
         assert_eq!(got_gram.exact(), gram);
         assert_eq!(got_gradient.exact(), gradient);
-        assert_eq!(got_energy.exact(), energy);
+        assert_eq!(got_energy.exact(), [energy]);
     }
 }
 
-/// A file of several segments, and the bytes of a store, give the same sums.
+/// A store in a file with several segments and a store read from bytes give the same sums.
 #[test]
 fn a_store_in_a_file_is_the_same_store() {
     let (n, d) = (9_000, 2_000);
@@ -168,21 +167,21 @@ fn a_store_in_a_file_is_the_same_store() {
     let target = Target::new(0.0, 1.0, 2f64.powi(-18)).unwrap();
     let map = RowMap::new(vec![Column::plain(); d], target, Norm::Weight, None).unwrap();
     let e = Execution::new(None, Path::detect()).unwrap();
-    let theta = Theta::new(&vec![0.01; d], map.target().unit()).unwrap();
-    let sums = |backing| -> Result<(Gradient, Energy, Panel)> {
-        let mut panel = Panel::new(map.clone(), backing);
+    let theta = Theta::new(&vec![0.01; d], map.target().step()).unwrap();
+    let sums = |backing| -> Result<(Gradient, Energy, Store)> {
+        let mut store = Store::new(map.clone(), backing);
         for (x, y) in x.chunks(2_500 * d).zip(y.chunks(2_500)) {
-            panel.extend(&Dense::new(x, y)?, Missing::Error, None, &e, &mut || false)?;
+            store.extend(&Dense::new(x, y)?, Missing::Error, &e, &mut || false)?;
         }
-        let energy = panel.energy(&theta, TAU, &e, &mut || false)?;
-        Ok((panel.gradient(&theta, TAU, &e, &mut || false)?, energy, panel))
+        let energy = Energy::of(&store, &theta, TAU, &e, &mut || false)?;
+        Ok((Gradient::of(&store, &theta, TAU, &e, &mut || false)?, energy, store))
     };
-    let (gradient, energy, panel) = sums(Backing::Memory).unwrap();
+    let (gradient, energy, store) = sums(Backing::Memory).unwrap();
     let (from_file, energy_from_file, _) = sums(Backing::Directory(std::env::temp_dir())).unwrap();
     assert_eq!((&gradient, &energy), (&from_file, &energy_from_file));
-    let copy = Panel::from_bytes(map.clone(), &panel.to_bytes()).unwrap();
-    assert_eq!(copy.gradient(&theta, TAU, &e, &mut || false).unwrap(), gradient);
-    assert_eq!(copy.energy(&theta, TAU, &e, &mut || false).unwrap(), energy);
+    let copy = Store::from_bytes(map.clone(), &[], &store.to_bytes()).unwrap();
+    assert_eq!(Gradient::of(&copy, &theta, TAU, &e, &mut || false).unwrap(), gradient);
+    assert_eq!(Energy::of(&copy, &theta, TAU, &e, &mut || false).unwrap(), energy);
     assert!(sums(Backing::Directory("/nonexistent/for/sure".into())).is_err());
 }
 
@@ -197,24 +196,24 @@ fn a_failed_batch_leaves_nothing_behind() {
     let theta = vec![0.1; map.features()];
     let once = fit(&map, &good, &y, 30, &theta, Backing::Memory, &e);
 
-    let mut panel = Panel::new(map.clone(), Backing::Memory);
+    let mut store = Store::new(map.clone(), Backing::Memory);
     let mut gram = Gram::new(&map);
-    let add = |panel: &mut Panel, gram: &mut Gram, x: &[f64], missing| {
-        panel.extend(&Dense::new(x, &y).unwrap(), missing, Some(gram), &e, &mut || false)
+    let add = |store: &mut Store, gram: &mut Gram, x: &[f64], missing| {
+        gram.extend_storing(store, &Dense::new(x, &y).unwrap(), missing, &e, &mut || false)
     };
-    assert_eq!(add(&mut panel, &mut gram, &bad, Missing::Error), Err(Error::NotFinite));
-    add(&mut panel, &mut gram, &good, Missing::Error).unwrap();
-    assert_eq!(add(&mut panel, &mut gram, &bad, Missing::Error), Err(Error::NotFinite));
+    assert_eq!(add(&mut store, &mut gram, &bad, Missing::Error), Err(Error::NotFinite));
+    add(&mut store, &mut gram, &good, Missing::Error).unwrap();
+    assert_eq!(add(&mut store, &mut gram, &bad, Missing::Error), Err(Error::NotFinite));
     let stop =
-        panel.extend(&Dense::new(&good, &y).unwrap(), Missing::Error, Some(&mut gram), &e, &mut || true);
+        gram.extend_storing(&mut store, &Dense::new(&good, &y).unwrap(), Missing::Error, &e, &mut || true);
     assert_eq!(stop, Err(Error::Interrupted));
-    let t = Theta::new(&theta, map.target().unit()).unwrap();
-    let gradient = panel.gradient(&t, TAU, &e, &mut || false).unwrap();
-    let energy = panel.energy(&t, TAU, &e, &mut || false).unwrap();
+    let t = Theta::new(&theta, map.target().step()).unwrap();
+    let gradient = Gradient::of(&store, &t, TAU, &e, &mut || false).unwrap();
+    let energy = Energy::of(&store, &t, TAU, &e, &mut || false).unwrap();
     assert_eq!((gram, gradient, energy), once);
-    assert_eq!(panel.energy(&t, TAU, &e, &mut || true), Err(Error::Interrupted));
+    assert_eq!(Energy::of(&store, &t, TAU, &e, &mut || true), Err(Error::Interrupted));
 
-    // Dropping the row is the same as never having had it.
+    // Dropping the row gives the same result as a batch without it.
     let mut dropped = Gram::new(&map);
     dropped.extend(&map, &Dense::new(&bad, &y).unwrap(), Missing::Drop, &e, &mut || false).unwrap();
     let without: Vec<f64> =
@@ -223,14 +222,14 @@ fn a_failed_batch_leaves_nothing_behind() {
     fewer.extend(&map, &Dense::new(&without, &y[1..]).unwrap(), Missing::Error, &e, &mut || false).unwrap();
     assert_eq!(dropped, fewer);
     let energy = |x: &[f64], y: &[f64]| {
-        let mut panel = Panel::new(map.clone(), Backing::Memory);
-        panel.extend(&Dense::new(x, y).unwrap(), Missing::Drop, None, &e, &mut || false).unwrap();
-        panel.energy(&t, TAU, &e, &mut || false).unwrap()
+        let mut store = Store::new(map.clone(), Backing::Memory);
+        store.extend(&Dense::new(x, y).unwrap(), Missing::Drop, &e, &mut || false).unwrap();
+        Energy::of(&store, &t, TAU, &e, &mut || false).unwrap()
     };
     assert_eq!(energy(&bad, &y), energy(&without, &y[1..]));
 }
 
-/// Every residual is ±τ, and the sum goes on where 64 bits end.
+/// Every residual is ±τ, and the sum exceeds 64 bits.
 #[test]
 fn the_largest_energy_is_exact() {
     let target = Target::new(0.0, 1.0, 1.0).unwrap();
@@ -238,26 +237,26 @@ fn the_largest_energy_is_exact() {
     let theta = Theta::new(&[0.0], 1.0).unwrap();
     let (n, tau) = (100_003, 1 << 20);
     for y in [1e9, -1e9] {
-        let mut panel = Panel::new(map.clone(), Backing::Memory);
+        let mut store = Store::new(map.clone(), Backing::Memory);
         let e = Execution::on(Path::detect());
-        panel
-            .extend(&Dense::new(&vec![0.0; n], &vec![y; n]).unwrap(), Missing::Error, None, &e, &mut || false)
+        store
+            .extend(&Dense::new(&vec![0.0; n], &vec![y; n]).unwrap(), Missing::Error, &e, &mut || false)
             .unwrap();
         for e in executions() {
-            let mut energy = panel.energy(&theta, tau, &e, &mut || false).unwrap();
-            assert_eq!(energy.exact(), (n as i128) << 40);
+            let mut energy = Energy::of(&store, &theta, tau, &e, &mut || false).unwrap();
+            assert_eq!(energy.exact(), [(n as i128) << 40]);
             for doubled in 1..30 {
                 energy.merge(&energy.clone()).unwrap();
-                assert_eq!(energy.exact(), (n as i128) << (40 + doubled));
+                assert_eq!(energy.exact(), [(n as i128) << (40 + doubled)]);
             }
         }
-        assert!(panel.energy(&theta, tau + 1, &e, &mut || false).is_err());
-        assert!(panel.energy(&theta, 0, &e, &mut || false).is_err());
+        assert!(Energy::of(&store, &theta, tau + 1, &e, &mut || false).is_err());
+        assert!(Energy::of(&store, &theta, 0, &e, &mut || false).is_err());
     }
 }
 
 #[test]
-fn blobs_are_refused_unless_whole_and_of_their_kind() {
+fn blobs_are_rejected_unless_complete_and_of_their_kind() {
     let map = map(4, Norm::Clip, None);
     let e = Execution::on(Path::detect());
     let x: Vec<f64> = (0..40).map(|i| f64::from(i) / 10.0).collect();
@@ -272,8 +271,8 @@ fn blobs_are_refused_unless_whole_and_of_their_kind() {
     for at in 0..bytes.len() {
         let mut changed = bytes.clone();
         changed[at] ^= 1 << (at % 8);
-        assert!(Gram::from_bytes(&changed).is_err(), "byte {at} was changed unnoticed");
-        assert!(Gram::from_bytes(&bytes[..at]).is_err(), "cut at {at} unnoticed");
+        assert!(Gram::from_bytes(&changed).is_err(), "a change of byte {at} was not noticed");
+        assert!(Gram::from_bytes(&bytes[..at]).is_err(), "truncation at {at} was not noticed");
     }
     let bins = vec![Bins::equal(0.0, 1.0, 4).unwrap(); 5];
     let histogram = Histogram::new(bins.clone());

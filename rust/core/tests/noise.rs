@@ -1,11 +1,11 @@
-//! The noise from outside: its law, its reproducibility, and that no bits are used twice.
+//! The distribution of the noise, its reproducibility, and that no bits are used twice.
 //!
-//! The seeds are fixed, so a test that passes keeps passing. The false-alarm rates say how surprising it
-//! would be if a correct sampler failed after a change of seed.
+//! The seeds are fixed, so a test that passes keeps passing. A false-alarm rate is the probability that a correct sampler
+//! fails with another seed.
 #![allow(clippy::unreadable_literal, clippy::excessive_precision, reason = "tables as they were printed")]
 
+use dpfit_core::execution::{Execution, Path};
 use dpfit_core::noise::{Entropy, Scales, Sigma, rounded_gaussian};
-use rayon::ThreadPoolBuilder;
 
 const DRAWS: usize = 2_000_000;
 
@@ -46,9 +46,14 @@ const CELLS_7_5: &[f64] = &[
     1.3345749015906338e-5,
 ];
 
+/// The calling thread.
+fn alone() -> Execution {
+    Execution::on(Path::portable())
+}
+
 fn draws(entropy: &mut Entropy, sigma: f64, len: usize) -> Vec<i128> {
     let sigma = Sigma::new(sigma).unwrap();
-    rounded_gaussian(entropy, Scales::Same { sigma, len }, None, &mut || false).unwrap()
+    rounded_gaussian(entropy, Scales::Same { sigma, len }, &alone(), &mut || false).unwrap()
 }
 
 /// The chi-square statistic of `sample` over the cells `… -2, -1, 0, 1, 2 …` and the two tails.
@@ -67,46 +72,46 @@ fn chi_square(sample: &[i128], cells: &[f64]) -> f64 {
 
 /// `(σ, cells, limit)`: chi-square with `2·(number of cells) - 2` degrees of freedom, here 2, 8 and 64, is
 /// above the limit with probability below 1e-7 (`scipy.stats.chi2.isf(1e-7, freedom)`).
-const LAWS: [(f64, &[f64], f64); 3] =
+const DISTRIBUTIONS: [(f64, &[f64], f64); 3] =
     [(0.3, CELLS_0_3, 32.24), (1.0, CELLS_1, 47.98), (7.5, CELLS_7_5, 141.04)];
 
 #[test]
-fn the_cells_are_a_law() {
-    for (_, cells, _) in LAWS {
+fn the_cells_are_a_distribution() {
+    for (_, cells, _) in DISTRIBUTIONS {
         let total = cells[0] + 2.0 * cells[1..].iter().sum::<f64>();
         assert!((total - 1.0).abs() < 1e-15, "{total}");
     }
 }
 
 #[test]
-fn small_scales_follow_the_law() {
-    for (seed, (sigma, cells, limit)) in (100..).zip(LAWS) {
+fn small_scales_follow_the_distribution() {
+    for (seed, (sigma, cells, limit)) in (100..).zip(DISTRIBUTIONS) {
         let statistic = chi_square(&draws(&mut Entropy::insecure_seed(seed), sigma, DRAWS), cells);
         assert!(statistic < limit, "{sigma}: {statistic}");
     }
 }
 
-/// Not seeded, so this one may fail by chance: once in 10^7 runs.
+/// Not seeded, so this test may fail by chance: once in 10^7 runs.
 #[test]
-fn keys_from_the_system_follow_the_law() {
+fn keys_from_the_system_follow_the_distribution() {
     let statistic = chi_square(&draws(&mut Entropy::system(), 7.5, DRAWS), CELLS_7_5);
     assert!(statistic < 141.04, "{statistic}");
 }
 
-/// The same test must fail for faults of the size that it is meant to find.
+/// The test must fail for faults of the size that it is meant to find.
 #[test]
-fn a_wrong_law_is_noticed() {
+fn a_wrong_distribution_is_noticed() {
     // A standard deviation that is 1 % off adds some 2·N·0.01² = 400 to the statistic (250 at σ = 0.3).
-    for (sigma, cells, limit) in LAWS {
+    for (sigma, cells, limit) in DISTRIBUTIONS {
         let sample = draws(&mut Entropy::insecure_seed(200), 1.01 * sigma, DRAWS);
         assert!(chi_square(&sample, cells) > 2.0 * limit, "{sigma}");
     }
-    // Rounding that cuts at 3/8 in place of 1/2 moves the mean by an eighth and adds N·(1/8/7.5)² = 556. The
-    // draws come from a grid that is 64 times as fine; cut at 1/2 they pass.
+    // Rounding up from 3/8 instead of 1/2 moves the mean by an eighth and adds N·(1/8/7.5)² = 556. The draws come from a
+    // grid that is 64 times as fine; rounded up from 1/2 they pass.
     let fine = draws(&mut Entropy::insecure_seed(201), 64.0 * 7.5, DRAWS);
-    let cut = |at: i128| fine.iter().map(|v| (v + 64 - at).div_euclid(64)).collect::<Vec<i128>>();
-    assert!(chi_square(&cut(24), CELLS_7_5) > 2.0 * 141.04);
-    assert!(chi_square(&cut(32), CELLS_7_5) < 141.04);
+    let rounded_from = |at: i128| fine.iter().map(|v| (v + 64 - at).div_euclid(64)).collect::<Vec<i128>>();
+    assert!(chi_square(&rounded_from(24), CELLS_7_5) > 2.0 * 141.04);
+    assert!(chi_square(&rounded_from(32), CELLS_7_5) < 141.04);
 }
 
 /// Moments of `Z = noise/σ` over N draws, each within 5.6 standard deviations (false alarms about 2.2e-8
@@ -181,8 +186,8 @@ fn the_smallest_scale_is_silent() {
     assert!(sample.iter().all(|&v| v == 0));
 }
 
-/// What a seed means must not change silently: files of results depend on it. The values were computed twice,
-/// by this crate and by a separate program on Python's integers and fractions.
+/// The noise of a seed must not change silently: recorded results depend on it. The values were computed twice, by this
+/// crate and by a separate program with Python's integers and fractions.
 #[test]
 fn seeded_values_stay() {
     let mut entropy = Entropy::insecure_seed(2016);
@@ -224,7 +229,7 @@ fn seeded_values_stay() {
     );
 }
 
-/// How many entries of two vectors agree; at σ = 2^40 independent ones practically never do.
+/// The number of entries that agree; at σ = 2^40 independent ones practically never do.
 fn agreements(a: &[i128], b: &[i128]) -> usize {
     a.iter().zip(b).filter(|(a, b)| a == b).count()
 }
@@ -247,8 +252,7 @@ fn bits_are_never_reused() {
     }
 }
 
-/// A release of another length or of other scales uses up one key as well, so what follows does not depend on
-/// it.
+/// Every release uses one key, so later releases do not depend on its length or scales.
 #[test]
 fn releases_do_not_disturb_each_other() {
     let second = |len, sigma| {
@@ -267,13 +271,14 @@ fn the_thread_count_changes_nothing() {
     let same = Scales::Same { sigma: Sigma::new(1e6).unwrap(), len: sigmas.len() };
     for scales in [Scales::Each(&sigmas), same] {
         assert_eq!(scales.len(), sigmas.len());
-        let alone = rounded_gaussian(&mut Entropy::insecure_seed(7), scales, None, &mut || false).unwrap();
-        assert_eq!(alone.len(), sigmas.len());
+        let serial =
+            rounded_gaussian(&mut Entropy::insecure_seed(7), scales, &alone(), &mut || false).unwrap();
+        assert_eq!(serial.len(), sigmas.len());
         for threads in [1, 2, 4] {
-            let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let pooled =
-                rounded_gaussian(&mut Entropy::insecure_seed(7), scales, Some(&pool), &mut || false).unwrap();
-            assert!(pooled == alone, "{threads} threads");
+            let execution = Execution::new(Some(threads), Path::detect()).unwrap();
+            let shared =
+                rounded_gaussian(&mut Entropy::insecure_seed(7), scales, &execution, &mut || false).unwrap();
+            assert!(shared == serial, "{threads} threads");
         }
     }
 }
@@ -284,7 +289,7 @@ fn one_scale_for_all_is_the_same_scale_for_each() {
     let same = Scales::Same { sigma, len: 9000 };
     let sigmas = vec![sigma; 9000];
     let release =
-        |scales| rounded_gaussian(&mut Entropy::insecure_seed(8), scales, None, &mut || false).unwrap();
+        |scales| rounded_gaussian(&mut Entropy::insecure_seed(8), scales, &alone(), &mut || false).unwrap();
     assert!(release(same) == release(Scales::Each(&sigmas)));
 }
 
@@ -292,6 +297,8 @@ fn one_scale_for_all_is_the_same_scale_for_each() {
 fn nothing_is_a_release_of_no_entries() {
     for scales in [Scales::Same { sigma: Sigma::LARGEST, len: 0 }, Scales::Each(&[])] {
         assert!(scales.is_empty());
-        assert!(rounded_gaussian(&mut Entropy::system(), scales, None, &mut || false).unwrap().is_empty());
+        assert!(
+            rounded_gaussian(&mut Entropy::system(), scales, &alone(), &mut || false).unwrap().is_empty()
+        );
     }
 }

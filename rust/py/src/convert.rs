@@ -1,4 +1,4 @@
-//! NumPy arrays as rows, without copying them whole.
+//! NumPy arrays as batches of rows, without copying whole arrays.
 
 use dpfit_core::Error;
 use dpfit_core::source::{Source, Strip, prefetch, transpose};
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::error::raise;
 
-/// The types of numbers that are read.
+/// The types of numbers that can be read.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Bool,
@@ -24,7 +24,7 @@ enum Kind {
     F64,
 }
 
-/// An array of one or two dimensions, as NumPy describes it.
+/// A view of a NumPy array with one or two dimensions.
 #[derive(Debug)]
 struct View {
     data: *const u8,
@@ -35,7 +35,7 @@ struct View {
     kind: Kind,
 }
 
-// SAFETY: the pointer is only read through, in `View::read`, whose comment says what is asked of the memory.
+// SAFETY: the pointer is only used for reading, in `View::read`; see the comments there.
 #[allow(unsafe_code)]
 unsafe impl Sync for View {}
 
@@ -45,11 +45,8 @@ impl View {
             let got = array.ndim();
             return Err(raise(&Error::Parameter {
                 name,
-                allowed: format!(
-                    "an array of {dimensions} dimension{}",
-                    if dimensions == 1 { "" } else { "s" }
-                ),
-                got: format!("one of {got}"),
+                allowed: format!("a {dimensions}D array"),
+                got: format!("a {got}D array"),
             }));
         }
         let descr = array.dtype();
@@ -69,7 +66,7 @@ impl View {
         };
         let Some(kind) = kind.filter(|_| descr.is_native_byteorder() != Some(false)) else {
             let message =
-                format!("{name} must hold booleans, integers, float32 or float64, got dtype {descr}");
+                format!("{name} must contain booleans, integers, float32 or float64, got dtype {descr}");
             return Err(PyTypeError::new_err(message));
         };
         let (shape, strides) = (array.shape(), array.strides());
@@ -86,7 +83,7 @@ impl View {
         })
     }
 
-    /// Have rows fetched that will be read soon, if they or their columns lie side by side.
+    /// Prefetch rows that will be read soon, if the values of their rows or columns are contiguous.
     fn expect(&self, start: usize, rows: usize) {
         let first = self.data.wrapping_offset(start as isize * self.row_stride);
         let (row, columns) = (self.row_stride.unsigned_abs(), self.columns);
@@ -124,24 +121,24 @@ impl View {
         }
     }
 
-    /// Where a value lies.
+    /// The address of a value.
     fn place(&self, row: usize, column: usize) -> *const u8 {
         debug_assert!(row < self.rows && column < self.columns);
         self.data.wrapping_offset(row as isize * self.row_stride + column as isize * self.column_stride)
     }
 
-    /// Copy doubles that lie side by side, from one place on.
+    /// Copy contiguous doubles.
     #[allow(unsafe_code)]
     fn copy(&self, row: usize, column: usize, out: &mut [f64]) {
-        // SAFETY: the caller asks for values inside the array that lie side by side, and the array outlives the call.
-        // Another thread of Python may write to it meanwhile, as it may under any NumPy function that releases the
-        // lock; bytes are copied here once, and only the copy is looked at.
+        // SAFETY: the caller asks for contiguous values inside the array, and the array outlives the call. Another thread
+        // of Python may write to the array at the same time, as with any NumPy function that releases the lock; bytes are
+        // copied once, and only the copy is used.
         unsafe {
             std::ptr::copy_nonoverlapping(self.place(row, column), out.as_mut_ptr().cast(), size_of_val(out));
         };
     }
 
-    /// Copy rows whose doubles lie side by side.
+    /// Copy rows of contiguous doubles.
     #[allow(unsafe_code)]
     fn transpose(&self, start: usize, rows: usize, strip: &mut Strip) {
         // SAFETY: as in `copy`, for that many rows of the array.
@@ -170,15 +167,15 @@ impl View {
 /// The rows of `x` and `y`.
 #[derive(Debug)]
 pub(crate) struct Arrays {
-    /// One array of all columns, or one for each.
+    /// One array with all columns, or one array for each.
     x: Vec<View>,
     y: View,
-    /// What the views look at: a list that somebody else changes meanwhile does not take it away.
+    /// References that keep the arrays alive, even if another thread changes the list.
     _kept: Vec<Py<PyUntypedArray>>,
 }
 
 impl Arrays {
-    /// Look at the rows of two arrays, or of a list of arrays, one for each column, and an array.
+    /// View the rows of two arrays, or of a list with one array for each column and an array for y.
     pub(crate) fn new(x: &Bound<'_, PyAny>, y: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
         let y_view = View::new(y, "y", 1)?;
         let (views, arrays) = if let Ok(table) = x.cast::<PyUntypedArray>() {
@@ -189,8 +186,8 @@ impl Arrays {
             (views.collect::<PyResult<Vec<_>>>()?, arrays)
         };
         if views.iter().any(|x| x.rows != y_view.rows) {
-            // The numbers themselves are not public.
-            let (allowed, got) = ("as long as X has rows".into(), "another length".into());
+            // The two lengths are not public.
+            let (allowed, got) = ("as long as X".into(), "another length".into());
             return Err(raise(&Error::Parameter { name: "y", allowed, got }));
         }
         let kept = arrays.into_iter().chain([y.clone()]).map(Bound::unbind).collect();

@@ -1,19 +1,18 @@
-//! The one place where Python is left and entered again.
+//! The only place where the lock of the Python interpreter is released and taken again.
 
 use std::time::{Duration, Instant};
 
 use dpfit_core::Result;
-use dpfit_core::kernel::Path;
-use dpfit_core::threads::{Execution, Stop};
+use dpfit_core::execution::{Execution, Path, Stop};
 use pyo3::prelude::*;
 
 use crate::error::{integer, raise};
 
-/// How often Python is asked whether Ctrl-C was pressed.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// The time between two checks for Ctrl-C.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Run `body` without the interpreter's lock. The `Stop` that it gets asks Python for signals; a signal's exception
-/// wins over the error with which the core then stops.
+/// Run `body` without the interpreter's lock. The `Stop` that it receives checks for signals; the exception of a signal is
+/// raised instead of the error with which the core then stops.
 pub(crate) fn without_python<T: Send>(
     py: Python<'_>,
     body: impl FnOnce(Stop<'_>) -> Result<T> + Send,
@@ -22,7 +21,7 @@ pub(crate) fn without_python<T: Send>(
     let result = py.detach(|| {
         let mut asked = Instant::now();
         body(&mut || {
-            if asked.elapsed() >= PATIENCE {
+            if asked.elapsed() >= SIGNAL_INTERVAL {
                 #[allow(clippy::redundant_closure_for_method_calls)] // the lifetime of `py` is the closure's
                 let answer = Python::attach(|py| py.check_signals());
                 signal = answer.err();
@@ -37,9 +36,9 @@ pub(crate) fn without_python<T: Send>(
     }
 }
 
-/// How the caller wants it run.
+/// Return the execution for `n_jobs` threads, on portable code if asked for.
 pub(crate) fn execution(n_jobs: Option<i128>, portable: bool) -> PyResult<Execution> {
-    let n_jobs = n_jobs.map(|n_jobs| integer("n_jobs", n_jobs, "from 1 to 1024")).transpose()?;
+    let n_jobs = n_jobs.map(|n_jobs| integer("n_jobs", n_jobs, "between 1 and 1024")).transpose()?;
     let path = if portable { Path::portable() } else { Path::detect() };
     Execution::new(n_jobs, path).map_err(|error| raise(&error))
 }

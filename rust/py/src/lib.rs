@@ -1,8 +1,9 @@
-//! `dpfit._native`: the core as Python sees it. Thin: arguments are converted and checked, the core does the rest.
+//! `dpfit._native`: a thin binding of the core. It converts and checks arguments, and the core does the rest.
 
-// Arguments that Python hands over are taken by value.
+// PyO3 passes arguments by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod batch;
 mod convert;
 mod enter;
 mod error;
@@ -14,12 +15,49 @@ mod statistics;
 /// The exact core: rows to integers to noise.
 #[pyo3::pymodule]
 mod _native {
+    use dpfit_core::layout::{self, LANES, Line};
+    use dpfit_core::noise::Sigma;
+    use dpfit_core::statistics::{EXAMPLE_BITS, MOST_EDGES as EDGES};
+    use dpfit_core::store;
+    use pyo3::prelude::*;
+
+    /// The largest norm of the integers of a row.
+    #[pymodule_export]
+    const ROW_SCALE: u64 = 1 << layout::BITS;
+    /// The largest norm of the integers of a clipped gradient.
+    #[pymodule_export]
+    const EXAMPLE_SCALE: u64 = 1 << EXAMPLE_BITS;
+    /// The most features of a row, including the constant.
+    #[pymodule_export]
+    const MOST_FEATURES: usize = layout::MOST_FEATURES;
+    /// The bytes of a feature in a store.
+    #[pymodule_export]
+    const FEATURE_BYTES: usize = size_of::<Line>() / (2 * LANES);
+    /// The bytes of a target in a store.
+    #[pymodule_export]
+    const TARGET_BYTES: usize = size_of::<Line>() / LANES;
+    /// The largest residual threshold, in steps of the target.
+    #[pymodule_export]
+    const MOST_TAU: i32 = store::MOST_TAU;
+    /// The largest joint bound on a row and its residual, in steps of X'g.
+    #[pymodule_export]
+    const MOST_REACH: u64 = store::MOST_REACH;
+    /// The most edges of residual counts.
+    #[pymodule_export]
+    const MOST_EDGES: usize = EDGES;
+    /// The smallest standard deviation of noise.
+    #[pymodule_export]
+    const SMALLEST_SIGMA: f64 = Sigma::SMALLEST.get();
+
     #[pymodule_export]
     use super::noise::{Entropy, rounded_gaussian};
     #[pymodule_export]
     use super::row_map::RowMap;
     #[pymodule_export]
-    use super::rows::{Rows, round_theta};
-    #[pymodule_export]
-    use super::statistics::{Bins, Energy, ExampleGradient, Gradient, Gram, Histogram};
+    use super::rows::{Rows, round_matrix, round_theta};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::statistics::add_classes(module)
+    }
 }

@@ -1,7 +1,8 @@
-//! Noise, and the door through which statistics leave.
+//! Noise, and the release of statistics.
 
 use std::sync::Mutex;
 
+use dpfit_core::execution::{Execution, Stop};
 use dpfit_core::noise::{self as core, Scales, Sigma};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyRuntimeError;
@@ -10,12 +11,12 @@ use pyo3::prelude::*;
 use crate::enter::{execution, without_python};
 use crate::error::{integer, raise};
 
-/// Where noise comes from: see `_native.pyi`.
+/// The source of noise: see `_native.pyi`.
 #[pyclass(frozen, module = "dpfit._native")]
 #[derive(Debug)]
 pub(crate) struct Entropy {
     source: Mutex<core::Entropy>,
-    // Beside the lock: to ask must neither wait for a release nor depend on how one ended.
+    // Outside the lock: reading it must neither wait for a release nor fail after one that panicked.
     insecure: bool,
 }
 
@@ -28,7 +29,7 @@ impl Entropy {
 
     #[staticmethod]
     fn insecure_seed(seed: i128) -> PyResult<Self> {
-        let seed = integer("seed", seed, "from 0 to 2**64 - 1")?;
+        let seed = integer("seed", seed, "between 0 and 2**64 - 1")?;
         Ok(Self { source: Mutex::new(core::Entropy::insecure_seed(seed)), insecure: true })
     }
 
@@ -38,7 +39,7 @@ impl Entropy {
     }
 }
 
-/// `round(σZ)`, one σ for all or one for each.
+/// Draw `round(σZ)`, with one σ for all or one for each.
 #[pyfunction]
 #[pyo3(signature = (sigma, size, entropy, *, n_jobs=None))]
 pub(crate) fn rounded_gaussian(
@@ -48,17 +49,35 @@ pub(crate) fn rounded_gaussian(
     entropy: &Bound<'_, Entropy>,
     n_jobs: Option<i128>,
 ) -> PyResult<Vec<i128>> {
-    let size = integer("size", size, "not negative, and not more than memory holds")?;
-    draws(py, sigma, size, entropy, n_jobs)
+    let size = integer("size", size, "at least 0 and fit into memory")?;
+    draw(py, sigma, size, entropy, n_jobs, core::rounded_gaussian)
 }
 
-fn draws(
+/// Release exact integers: return them with noise, as doubles.
+///
+/// # Privacy
+/// No other function of this crate publishes statistics. [`core::release`] states the guarantee.
+pub(crate) fn release(
+    py: Python<'_>,
+    exact: &[i128],
+    sigma: &Bound<'_, PyAny>,
+    entropy: &Bound<'_, Entropy>,
+    n_jobs: Option<i128>,
+) -> PyResult<Vec<f64>> {
+    draw(py, sigma, exact.len(), entropy, n_jobs, |entropy, scales, execution, stop| {
+        core::release(exact, entropy, scales, execution, stop)
+    })
+}
+
+/// Call `body` with the scales of `size` draws and the source of their noise.
+fn draw<T: Send>(
     py: Python<'_>,
     sigma: &Bound<'_, PyAny>,
     size: usize,
     entropy: &Bound<'_, Entropy>,
     n_jobs: Option<i128>,
-) -> PyResult<Vec<i128>> {
+    body: impl FnOnce(&mut core::Entropy, Scales<'_>, &Execution, Stop<'_>) -> dpfit_core::Result<T> + Send,
+) -> PyResult<T> {
     let sigmas = sigmas(sigma, size)?;
     let scales = match &sigmas[..] {
         [sigma] => Scales::Same { sigma: *sigma, len: size },
@@ -69,10 +88,10 @@ fn draws(
         PyRuntimeError::new_err("the source of noise is in use by another thread; give each thread its own")
     })?;
     let entropy = &mut *entropy;
-    without_python(py, |stop| core::rounded_gaussian(entropy, scales, execution.pool(), stop))
+    without_python(py, |stop| body(entropy, scales, &execution, stop))
 }
 
-/// One σ, or `size` of them.
+/// Return one σ, or `size` of them.
 fn sigmas(sigma: &Bound<'_, PyAny>, size: usize) -> PyResult<Vec<Sigma>> {
     let values: Vec<f64> = match sigma.extract::<f64>() {
         Ok(value) => vec![value],
@@ -83,21 +102,4 @@ fn sigmas(sigma: &Bound<'_, PyAny>, size: usize) -> PyResult<Vec<Sigma>> {
         return Err(raise(&error));
     }
     values.into_iter().map(Sigma::new).collect::<dpfit_core::Result<_>>().map_err(|error| raise(&error))
-}
-
-/// Exact integers plus noise, as doubles.
-///
-/// # Privacy
-/// The sum is an integer and carries the whole guarantee; converting it to the nearest double is post-processing.
-pub(crate) fn noisy(
-    py: Python<'_>,
-    exact: &[i128],
-    sigma: &Bound<'_, PyAny>,
-    entropy: &Bound<'_, Entropy>,
-    n_jobs: Option<i128>,
-) -> PyResult<Vec<f64>> {
-    let noise = draws(py, sigma, exact.len(), entropy, n_jobs)?;
-    // Sums and noise are below 2^126 by construction, so their sum cannot leave 128 bits; if it ever did, a
-    // saturated sum is still a function of the noisy one.
-    Ok(exact.iter().zip(noise).map(|(exact, noise)| exact.saturating_add(noise) as f64).collect())
 }

@@ -1,21 +1,21 @@
-//! The row map's description.
+//! The row map.
 
 use dpfit_core::rowmap::{Column, Norm, RowMap as Core, Target};
 use pyo3::prelude::*;
 
 use crate::error::raise;
 
-/// What happens to a row before it is added up: see `_native.pyi`.
+/// The map from rows of floats to rows of integers: see `_native.pyi`.
 #[pyclass(frozen, module = "dpfit._native")]
 #[derive(Debug)]
 pub(crate) struct RowMap(pub(crate) Core);
 
-/// A column as Python writes it.
+/// A column as Python describes it.
 #[derive(Debug, FromPyObject)]
 enum Spec {
     /// Centre, scale, ramps.
     Ramps(f64, f64, Vec<(f64, f64, f64)>),
-    /// How many levels, and the height of their features.
+    /// The number of levels, and the height of their features.
     Levels(usize, f64),
 }
 
@@ -31,11 +31,11 @@ impl Spec {
 #[pymethods]
 impl RowMap {
     #[new]
-    #[pyo3(signature = (columns, *, target=(0.0, 1.0), unit, norm="clip", intercept=None))]
+    #[pyo3(signature = (columns, *, target=(0.0, 1.0), step, norm="clip", intercept=None))]
     fn new(
         columns: Vec<Spec>,
         target: (f64, f64),
-        unit: f64,
+        step: f64,
         norm: &str,
         intercept: Option<f64>,
     ) -> PyResult<Self> {
@@ -46,26 +46,26 @@ impl RowMap {
         };
         let make = || {
             let columns = columns.iter().map(Spec::column).collect::<dpfit_core::Result<Vec<_>>>()?;
-            Core::new(columns, Target::new(target.0, target.1, unit)?, norm, intercept)
+            Core::new(columns, Target::new(target.0, target.1, step)?, norm, intercept)
         };
         make().map(Self).map_err(|error| raise(&error))
     }
 
-    /// Columns of X.
+    /// The number of columns of X.
     #[getter]
     fn columns(&self) -> usize {
         self.0.columns().len()
     }
 
-    /// Values of a quantised row.
+    /// The number of integers in a row.
     #[getter]
     fn features(&self) -> usize {
         self.0.features()
     }
 
-    /// The unit of the target's grid.
+    /// The step of the target's grid.
     #[getter]
-    fn unit(&self) -> f64 {
-        self.0.target().unit()
+    fn step(&self) -> f64 {
+        self.0.target().step()
     }
 }

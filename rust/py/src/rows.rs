@@ -3,43 +3,56 @@
 use std::path::PathBuf;
 use std::sync::RwLock;
 
-use dpfit_core::panel::{Backing, Panel, Theta};
-use dpfit_core::rowmap::Missing;
-use numpy::{PyReadonlyArray1, PyUntypedArray};
+use dpfit_core::execution::Stop;
+use dpfit_core::store::{Backing, Matrix, Store, Theta};
+use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::convert::Arrays;
+use crate::batch::Batch;
 use crate::enter::{execution, without_python};
-use crate::error::{choice, integer, raise};
+use crate::error::raise;
 use crate::row_map::RowMap;
-use crate::statistics::{Energy, Gradient, Gram};
+use crate::statistics::Gram;
 
-/// Rows, mapped and quantised: see `_native.pyi`.
+/// Quantised rows: see `_native.pyi`.
 #[pyclass(frozen, module = "dpfit._native")]
 #[derive(Debug)]
-pub(crate) struct Rows(RwLock<Panel>);
-
-/// What to do with a row that holds NaN or an infinity.
-pub(crate) fn missing(word: &str) -> PyResult<Missing> {
-    match word {
-        "error" => Ok(Missing::Error),
-        "drop" => Ok(Missing::Drop),
-        other => Err(choice("missing", "\"error\" or \"drop\"", other)),
-    }
-}
+pub(crate) struct Rows(RwLock<Store>);
 
 fn in_use<T>(_: T) -> PyErr {
     PyRuntimeError::new_err("the rows are in use by another thread")
 }
 
-/// θ and τ as the core takes them.
-fn residuals_of(panel: &Panel, theta: &PyReadonlyArray1<'_, f64>, tau: i128) -> PyResult<(Theta, i32)> {
-    let tau = integer("tau", tau, "from 1 to 1048576 units")?;
-    let unit = panel.map().target().unit();
-    let theta = Theta::new(&theta.as_array().to_vec(), unit).map_err(|error| raise(&error))?;
-    Ok((theta, tau))
+impl Rows {
+    /// Run a pass over the store. `body` receives θ in the type of the core.
+    pub(crate) fn pass<T: Send>(
+        &self,
+        py: Python<'_>,
+        theta: &PyReadonlyArray1<'_, f64>,
+        body: impl FnOnce(&Store, &Theta, Stop<'_>) -> dpfit_core::Result<T> + Send,
+    ) -> PyResult<T> {
+        let store = &*self.0.try_read().map_err(in_use)?;
+        let theta = rounded(theta, store.map().target().step())?;
+        without_python(py, |stop| body(store, &theta, stop))
+    }
+
+    /// Run a pass over the rows that a matrix maps these to.
+    pub(crate) fn pass_mapped<T: Send>(
+        &self,
+        py: Python<'_>,
+        matrix: &PyReadonlyArray2<'_, f64>,
+        body: impl FnOnce(&Store, &Matrix, Stop<'_>) -> dpfit_core::Result<T> + Send,
+    ) -> PyResult<T> {
+        let store = &*self.0.try_read().map_err(in_use)?;
+        let matrix = rounded_matrix(matrix)?;
+        without_python(py, |stop| body(store, &matrix, stop))
+    }
+}
+
+fn backing(directory: Option<PathBuf>) -> Backing {
+    directory.map_or(Backing::Memory, Backing::Directory)
 }
 
 #[pymethods]
@@ -47,8 +60,12 @@ impl Rows {
     #[new]
     #[pyo3(signature = (row_map, *, directory=None))]
     fn new(row_map: &RowMap, directory: Option<PathBuf>) -> Self {
-        let backing = directory.map_or(Backing::Memory, Backing::Directory);
-        Self(RwLock::new(Panel::new(row_map.0.clone(), backing)))
+        Self(RwLock::new(Store::new(row_map.0.clone(), backing(directory))))
+    }
+
+    #[getter]
+    fn features(&self) -> PyResult<usize> {
+        Ok(self.0.try_read().map_err(in_use)?.features())
     }
 
     #[pyo3(signature = (x, y, gram=None, *, missing="error", n_jobs=None, portable=false))]
@@ -63,61 +80,73 @@ impl Rows {
         n_jobs: Option<i128>,
         portable: bool,
     ) -> PyResult<()> {
-        let (source, missing) = (Arrays::new(x, y)?, self::missing(missing)?);
-        let execution = execution(n_jobs, portable)?;
-        let mut panel = self.0.try_write().map_err(in_use)?;
-        let panel = &mut *panel;
+        let Batch { source, missing, execution } = Batch::new(x, y, missing, n_jobs, portable)?;
+        let store = &mut *self.0.try_write().map_err(in_use)?;
         let mut gram = gram.map(Bound::try_borrow_mut).transpose()?;
         let gram = gram.as_mut().map(|gram| &mut gram.0);
-        without_python(py, |stop| panel.extend(&source, missing, gram, &execution, stop))
+        without_python(py, |stop| match gram {
+            None => store.extend(&source, missing, &execution, stop),
+            Some(gram) => gram.extend_storing(store, &source, missing, &execution, stop),
+        })
     }
 
-    #[pyo3(signature = (theta, tau, *, n_jobs=None, portable=false))]
-    fn gradient(
+    #[pyo3(signature = (matrix, *, directory=None, n_jobs=None, portable=false))]
+    fn mapped(
         &self,
         py: Python<'_>,
-        theta: PyReadonlyArray1<'_, f64>,
-        tau: i128,
+        matrix: PyReadonlyArray2<'_, f64>,
+        directory: Option<PathBuf>,
         n_jobs: Option<i128>,
         portable: bool,
-    ) -> PyResult<Gradient> {
-        let panel = &*self.0.try_read().map_err(in_use)?;
-        let (theta, tau) = residuals_of(panel, &theta, tau)?;
+    ) -> PyResult<Self> {
         let execution = execution(n_jobs, portable)?;
-        without_python(py, |stop| panel.gradient(&theta, tau, &execution, stop)).map(Gradient)
-    }
-
-    #[pyo3(signature = (theta, tau, *, n_jobs=None, portable=false))]
-    fn energy(
-        &self,
-        py: Python<'_>,
-        theta: PyReadonlyArray1<'_, f64>,
-        tau: i128,
-        n_jobs: Option<i128>,
-        portable: bool,
-    ) -> PyResult<Energy> {
-        let panel = &*self.0.try_read().map_err(in_use)?;
-        let (theta, tau) = residuals_of(panel, &theta, tau)?;
-        let execution = execution(n_jobs, portable)?;
-        without_python(py, |stop| panel.energy(&theta, tau, &execution, stop)).map(Energy)
+        let mapped = |store: &Store, matrix: &Matrix, stop: Stop<'_>| {
+            store.mapped(matrix, backing(directory), &execution, stop)
+        };
+        self.pass_mapped(py, &matrix, mapped).map(|store| Self(RwLock::new(store)))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let panel = &*self.0.try_read().map_err(in_use)?;
-        let bytes = without_python(py, |_| Ok(panel.to_bytes()))?;
+        let store = &*self.0.try_read().map_err(in_use)?;
+        let bytes = without_python(py, |_| Ok(store.to_bytes()))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     #[staticmethod]
-    fn from_bytes(row_map: &RowMap, bytes: &[u8]) -> PyResult<Self> {
-        let panel = Panel::from_bytes(row_map.0.clone(), bytes).map_err(|error| raise(&error))?;
-        Ok(Self(RwLock::new(panel)))
+    #[pyo3(signature = (row_map, bytes, matrices=Vec::new()))]
+    fn from_bytes(
+        row_map: &RowMap,
+        bytes: &[u8],
+        matrices: Vec<PyReadonlyArray2<'_, f64>>,
+    ) -> PyResult<Self> {
+        let matrices = matrices.iter().map(rounded_matrix).collect::<PyResult<Vec<_>>>()?;
+        let store = Store::from_bytes(row_map.0.clone(), &matrices, bytes).map_err(|error| raise(&error))?;
+        Ok(Self(RwLock::new(store)))
     }
 }
 
-/// The integers and the exponent to which a pass rounds θ.
+/// Return the integers and the exponent to which a pass rounds θ.
 #[pyfunction]
-pub(crate) fn round_theta(theta: PyReadonlyArray1<'_, f64>, unit: f64) -> PyResult<(Vec<i32>, i32)> {
-    let theta = Theta::new(&theta.as_array().to_vec(), unit).map_err(|error| raise(&error))?;
-    Ok(theta.integers())
+pub(crate) fn round_theta(theta: PyReadonlyArray1<'_, f64>, step: f64) -> PyResult<(Vec<i32>, i32)> {
+    rounded(&theta, step).map(|theta| theta.integers())
+}
+
+fn rounded(theta: &PyReadonlyArray1<'_, f64>, step: f64) -> PyResult<Theta> {
+    Theta::new(&theta.as_array().to_vec(), step).map_err(|error| raise(&error))
+}
+
+/// The matrix to which a map of stored rows rounds one.
+#[pyfunction]
+pub(crate) fn round_matrix<'py>(
+    py: Python<'py>,
+    matrix: PyReadonlyArray2<'py, f64>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let rounded = rounded_matrix(&matrix)?;
+    let rows: Vec<Vec<f64>> = rounded.rounded().chunks(rounded.outputs()).map(<[f64]>::to_vec).collect();
+    Ok(PyArray2::from_vec2(py, &rows)?)
+}
+
+fn rounded_matrix(matrix: &PyReadonlyArray2<'_, f64>) -> PyResult<Matrix> {
+    let entries: Vec<f64> = matrix.as_array().iter().copied().collect();
+    Matrix::new(&entries, matrix.shape()[1]).map_err(|error| raise(&error))
 }

@@ -1,52 +1,51 @@
-//! Exact statistics: they merge, travel as bytes, and leave with noise.
+//! Exact statistics: they can be merged, moved as bytes and released with noise.
 
-use dpfit_core::statistics as core;
-use numpy::PyUntypedArray;
+use dpfit_core::execution::Stop;
+use dpfit_core::statistics::{self as core, Statistic};
+use dpfit_core::store::{Matrix, Store, Theta};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::convert::Arrays;
+use crate::batch::Batch;
 use crate::enter::{execution, without_python};
 use crate::error::{integer, raise};
-use crate::noise::{Entropy, noisy};
+use crate::noise::{Entropy, release};
 use crate::row_map::RowMap;
+use crate::rows::Rows;
 
-/// X'X: see `_native.pyi`.
-#[pyclass(module = "dpfit._native")]
-#[derive(Debug)]
-pub(crate) struct Gram(pub(crate) core::Gram);
+/// Add the classes of this file to the Python module.
+pub(crate) fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Bins>()?;
+    module.add_class::<Count>()?;
+    module.add_class::<Energy>()?;
+    module.add_class::<ExampleGradient>()?;
+    module.add_class::<Gradient>()?;
+    module.add_class::<Gram>()?;
+    module.add_class::<Histogram>()?;
+    module.add_class::<ResidualCounts>()
+}
 
-/// X'g: see `_native.pyi`.
-#[pyclass(module = "dpfit._native")]
-#[derive(Debug)]
-pub(crate) struct Gradient(pub(crate) core::Gradient);
-
-/// Σg²: see `_native.pyi`.
-#[pyclass(module = "dpfit._native")]
-#[derive(Debug)]
-pub(crate) struct Energy(pub(crate) core::Energy);
-
-/// The sum of clipped per-example gradients: see `_native.pyi`.
-#[pyclass(module = "dpfit._native")]
-#[derive(Debug)]
-pub(crate) struct ExampleGradient(core::ExampleGradient);
-
-/// How a column is cut into bins: see `_native.pyi`.
-#[pyclass(frozen, module = "dpfit._native")]
-#[derive(Debug)]
-pub(crate) struct Bins(core::Bins);
-
-/// Counts: see `_native.pyi`.
-#[pyclass(module = "dpfit._native")]
-#[derive(Debug)]
-pub(crate) struct Histogram(core::Histogram);
-
-/// The methods that all statistics share.
+/// Define the class of a statistic of the core. It has its own methods (in braces), `merge` and `to_bytes`, and the methods
+/// that are listed by name:
+///
+/// - `vector` or `number`: `insecure_exact` and `release`, for many integers or for one;
+/// - `from_bytes`, if `from_bytes` of the core takes only the bytes;
+/// - `extend`, if `extend` of the core takes only a batch of raw rows;
+/// - `of_rows`, if `of` of the core takes a store, θ and τ.
 macro_rules! statistic {
-    ($name:ident { $($extra:tt)* }) => {
+    ($(#[$doc:meta])* $name:ident: $($method:ident),* { $($own:tt)* }) => {
+        statistic!(@methods [$(#[$doc])*] $name [$($method)*] { $($own)* });
+    };
+    (@methods [$(#[$doc:meta])*] $name:ident [] { $($methods:tt)* }) => {
+        $(#[$doc])*
+        #[pyclass(module = "dpfit._native")]
+        #[derive(Debug)]
+        pub(crate) struct $name(pub(crate) core::$name);
+
         #[pymethods]
         impl $name {
-            $($extra)*
+            $($methods)*
 
             fn merge(&mut self, other: &Self) -> PyResult<()> {
                 self.0.merge(&other.0).map_err(|error| raise(&error))
@@ -55,6 +54,11 @@ macro_rules! statistic {
             fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
                 PyBytes::new(py, &self.0.to_bytes())
             }
+        }
+    };
+    (@methods $doc:tt $name:ident [vector $($rest:ident)*] { $($methods:tt)* }) => {
+        statistic!(@methods $doc $name [$($rest)*] {
+            $($methods)*
 
             fn insecure_exact(&self) -> Vec<i128> {
                 self.0.exact().to_vec()
@@ -67,142 +71,262 @@ macro_rules! statistic {
                 sigma: &Bound<'_, PyAny>,
                 entropy: &Bound<'_, Entropy>,
                 n_jobs: Option<i128>,
-            ) -> PyResult<Bound<'py, numpy::PyArray1<f64>>> {
-                let noisy = noisy(py, self.0.exact(), sigma, entropy, n_jobs)?;
-                Ok(numpy::PyArray1::from_vec(py, noisy))
+            ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+                release(py, self.0.exact(), sigma, entropy, n_jobs).map(|noisy| PyArray1::from_vec(py, noisy))
             }
-        }
+        });
+    };
+    (@methods $doc:tt $name:ident [number $($rest:ident)*] { $($methods:tt)* }) => {
+        statistic!(@methods $doc $name [$($rest)*] {
+            $($methods)*
+
+            fn insecure_exact(&self) -> i128 {
+                self.0.exact()[0]
+            }
+
+            fn release(
+                &self,
+                py: Python<'_>,
+                sigma: &Bound<'_, PyAny>,
+                entropy: &Bound<'_, Entropy>,
+            ) -> PyResult<f64> {
+                release(py, self.0.exact(), sigma, entropy, None).map(|noisy| noisy[0])
+            }
+        });
+    };
+    (@methods $doc:tt $name:ident [from_bytes $($rest:ident)*] { $($methods:tt)* }) => {
+        statistic!(@methods $doc $name [$($rest)*] {
+            $($methods)*
+
+            #[staticmethod]
+            fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+                core::$name::from_bytes(bytes).map(Self).map_err(|error| raise(&error))
+            }
+        });
+    };
+    (@methods $doc:tt $name:ident [extend $($rest:ident)*] { $($methods:tt)* }) => {
+        statistic!(@methods $doc $name [$($rest)*] {
+            $($methods)*
+
+            #[pyo3(signature = (x, y, *, missing="error", n_jobs=None, portable=false))]
+            #[allow(clippy::too_many_arguments)]
+            fn extend(
+                &mut self,
+                py: Python<'_>,
+                x: &Bound<'_, PyAny>,
+                y: &Bound<'_, PyUntypedArray>,
+                missing: &str,
+                n_jobs: Option<i128>,
+                portable: bool,
+            ) -> PyResult<()> {
+                let Batch { source, missing, execution } = Batch::new(x, y, missing, n_jobs, portable)?;
+                without_python(py, |stop| self.0.extend(&source, missing, &execution, stop))
+            }
+        });
+    };
+    (@methods $doc:tt $name:ident [of_rows $($rest:ident)*] { $($methods:tt)* }) => {
+        statistic!(@methods $doc $name [$($rest)*] {
+            $($methods)*
+
+            #[staticmethod]
+            #[pyo3(signature = (rows, theta, tau, *, n_jobs=None, portable=false))]
+            fn of(
+                py: Python<'_>,
+                rows: &Rows,
+                theta: PyReadonlyArray1<'_, f64>,
+                tau: i128,
+                n_jobs: Option<i128>,
+                portable: bool,
+            ) -> PyResult<Self> {
+                let execution = execution(n_jobs, portable)?;
+                let tau = integer("tau", tau, "between 1 and 1048576")?;
+                let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
+                    core::$name::of(store, theta, tau, &execution, stop)
+                };
+                rows.pass(py, &theta, of).map(Self)
+            }
+        });
     };
 }
 
-statistic!(Gram {
-    #[new]
-    fn new(row_map: &RowMap) -> Self {
-        Self(core::Gram::new(&row_map.0))
-    }
+statistic!(
+    /// X'X: see `_native.pyi`.
+    Gram: vector, from_bytes {
+        #[new]
+        fn new(row_map: &RowMap) -> Self {
+            Self(core::Gram::new(&row_map.0))
+        }
 
-    #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        core::Gram::from_bytes(bytes).map(Self).map_err(|error| raise(&error))
-    }
+        #[getter]
+        fn features(&self) -> usize {
+            self.0.features()
+        }
 
-    #[getter]
-    fn features(&self) -> usize {
-        self.0.features()
-    }
+        #[getter]
+        fn eigenvalue_sensitivity(&self) -> f64 {
+            self.0.eigenvalue_sensitivity()
+        }
 
-    #[getter]
-    fn eigenvalue_sensitivity(&self) -> f64 {
-        self.0.eigenvalue_sensitivity()
-    }
+        fn insecure_smallest_eigenvalue(&self, py: Python<'_>) -> PyResult<i128> {
+            without_python(py, |_| Ok(self.0.smallest_eigenvalue()))
+        }
 
-    fn insecure_smallest_eigenvalue(&self, py: Python<'_>) -> PyResult<i128> {
-        without_python(py, |_| Ok(self.0.smallest_eigenvalue()))
-    }
+        fn release_smallest_eigenvalue(
+            &self,
+            py: Python<'_>,
+            sigma: &Bound<'_, PyAny>,
+            entropy: &Bound<'_, Entropy>,
+        ) -> PyResult<f64> {
+            let exact = self.insecure_smallest_eigenvalue(py)?;
+            release(py, &[exact], sigma, entropy, None).map(|noisy| noisy[0])
+        }
 
-    fn release_smallest_eigenvalue(
-        &self,
-        py: Python<'_>,
-        sigma: &Bound<'_, PyAny>,
-        entropy: &Bound<'_, Entropy>,
-    ) -> PyResult<f64> {
-        let exact = self.insecure_smallest_eigenvalue(py)?;
-        noisy(py, &[exact], sigma, entropy, None).map(|noisy| noisy[0])
-    }
+        #[staticmethod]
+        #[pyo3(signature = (rows, matrix, *, n_jobs=None, portable=false))]
+        fn of_mapped(
+            py: Python<'_>,
+            rows: &Rows,
+            matrix: PyReadonlyArray2<'_, f64>,
+            n_jobs: Option<i128>,
+            portable: bool,
+        ) -> PyResult<Self> {
+            let execution = execution(n_jobs, portable)?;
+            let of = |store: &Store, matrix: &Matrix, stop: Stop<'_>| {
+                core::Gram::of_mapped(store, matrix, &execution, stop)
+            };
+            rows.pass_mapped(py, &matrix, of).map(Self)
+        }
 
-    #[pyo3(signature = (row_map, x, y, *, missing="error", n_jobs=None, portable=false))]
-    #[allow(clippy::too_many_arguments)]
-    fn extend(
-        &mut self,
-        py: Python<'_>,
-        row_map: &RowMap,
-        x: &Bound<'_, PyAny>,
-        y: &Bound<'_, PyUntypedArray>,
-        missing: &str,
-        n_jobs: Option<i128>,
-        portable: bool,
-    ) -> PyResult<()> {
-        let (source, missing) = (Arrays::new(x, y)?, crate::rows::missing(missing)?);
-        let execution = execution(n_jobs, portable)?;
-        without_python(py, |stop| self.0.extend(&row_map.0, &source, missing, &execution, stop))
+        #[pyo3(signature = (row_map, x, y, *, missing="error", n_jobs=None, portable=false))]
+        #[allow(clippy::too_many_arguments)]
+        fn extend(
+            &mut self,
+            py: Python<'_>,
+            row_map: &RowMap,
+            x: &Bound<'_, PyAny>,
+            y: &Bound<'_, PyUntypedArray>,
+            missing: &str,
+            n_jobs: Option<i128>,
+            portable: bool,
+        ) -> PyResult<()> {
+            let Batch { source, missing, execution } = Batch::new(x, y, missing, n_jobs, portable)?;
+            without_python(py, |stop| self.0.extend(&row_map.0, &source, missing, &execution, stop))
+        }
     }
-});
+);
 
-statistic!(Gradient {
-    #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        core::Gradient::from_bytes(bytes).map(Self).map_err(|error| raise(&error))
+statistic!(
+    /// X'g: see `_native.pyi`.
+    Gradient: vector, from_bytes {
+        #[staticmethod]
+        #[pyo3(signature = (rows, theta, tau, reach=None, *, n_jobs=None, portable=false))]
+        pub(crate) fn of(
+            py: Python<'_>,
+            rows: &Rows,
+            theta: PyReadonlyArray1<'_, f64>,
+            tau: i128,
+            reach: Option<i128>,
+            n_jobs: Option<i128>,
+            portable: bool,
+        ) -> PyResult<Self> {
+            let execution = execution(n_jobs, portable)?;
+            let tau = integer("tau", tau, "between 1 and 1048576")?;
+            let allowed = "between 1 and 34359738368";
+            let reach = reach.map(|reach| integer("reach", reach, allowed)).transpose()?;
+            let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
+                core::Gradient::within(store, theta, tau, reach, &execution, stop)
+            };
+            rows.pass(py, &theta, of).map(Self)
+        }
     }
-});
+);
 
-/// One number, where the others are vectors.
-#[pymethods]
-impl Energy {
-    fn merge(&mut self, other: &Self) -> PyResult<()> {
-        self.0.merge(&other.0).map_err(|error| raise(&error))
-    }
+statistic!(
+    /// Σg²: see `_native.pyi`.
+    Energy: number, from_bytes, of_rows {}
+);
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.to_bytes())
+statistic!(
+    /// Counts of residuals: see `_native.pyi`.
+    ResidualCounts: vector, from_bytes {
+        #[staticmethod]
+        #[pyo3(signature = (rows, theta, edges, *, n_jobs=None, portable=false))]
+        pub(crate) fn of(
+            py: Python<'_>,
+            rows: &Rows,
+            theta: PyReadonlyArray1<'_, f64>,
+            edges: Vec<i128>,
+            n_jobs: Option<i128>,
+            portable: bool,
+        ) -> PyResult<Self> {
+            let execution = execution(n_jobs, portable)?;
+            let allowed = "strictly increasing and between 1 and 1048576";
+            let edges = edges.into_iter().map(|edge| integer("edges", edge, allowed));
+            let edges = edges.collect::<PyResult<Vec<i32>>>()?;
+            let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
+                core::ResidualCounts::of(store, theta, &edges, &execution, stop)
+            };
+            rows.pass(py, &theta, of).map(Self)
+        }
     }
+);
 
-    #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        core::Energy::from_bytes(bytes).map(Self).map_err(|error| raise(&error))
-    }
+statistic!(
+    /// The number of rows: see `_native.pyi`.
+    Count: number, from_bytes, extend {
+        #[new]
+        fn new(columns: i128) -> PyResult<Self> {
+            integer("columns", columns, "between 0 and 2**32 - 1").map(core::Count::new).map(Self)
+        }
 
-    fn insecure_exact(&self) -> i128 {
-        self.0.exact()
+        #[getter]
+        fn rows(&self) -> i128 {
+            self.0.exact()[0]
+        }
     }
+);
 
-    fn release(
-        &self,
-        py: Python<'_>,
-        sigma: &Bound<'_, PyAny>,
-        entropy: &Bound<'_, Entropy>,
-    ) -> PyResult<f64> {
-        noisy(py, &[self.0.exact()], sigma, entropy, None).map(|noisy| noisy[0])
+statistic!(
+    /// The sum of clipped per-example gradients: see `_native.pyi`.
+    ExampleGradient: vector, from_bytes {
+        #[staticmethod]
+        #[pyo3(signature = (x, y, theta, bound, *, missing="error", n_jobs=None, portable=false))]
+        #[allow(clippy::too_many_arguments)]
+        fn of(
+            py: Python<'_>,
+            x: &Bound<'_, PyAny>,
+            y: &Bound<'_, PyUntypedArray>,
+            theta: PyReadonlyArray1<'_, f64>,
+            bound: f64,
+            missing: &str,
+            n_jobs: Option<i128>,
+            portable: bool,
+        ) -> PyResult<Self> {
+            let Batch { source, missing, execution } = Batch::new(x, y, missing, n_jobs, portable)?;
+            let theta = theta.as_array().to_vec();
+            let of = |stop: Stop<'_>| core::ExampleGradient::of(&source, &theta, bound, missing, &execution, stop);
+            without_python(py, of).map(Self)
+        }
     }
-}
+);
 
-statistic!(ExampleGradient {
-    #[staticmethod]
-    #[pyo3(signature = (x, y, theta, bound, *, missing="error", n_jobs=None, portable=false))]
-    #[allow(clippy::too_many_arguments)]
-    fn of(
-        py: Python<'_>,
-        x: &Bound<'_, PyAny>,
-        y: &Bound<'_, PyUntypedArray>,
-        theta: numpy::PyReadonlyArray1<'_, f64>,
-        bound: f64,
-        missing: &str,
-        n_jobs: Option<i128>,
-        portable: bool,
-    ) -> PyResult<Self> {
-        let (source, missing) = (Arrays::new(x, y)?, crate::rows::missing(missing)?);
-        let execution = execution(n_jobs, portable)?;
-        let theta = theta.as_array().to_vec();
-        without_python(py, |stop| core::ExampleGradient::of(&source, &theta, bound, missing, &execution, stop)).map(Self)
-    }
-
-    #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        core::ExampleGradient::from_bytes(bytes).map(Self).map_err(|error| raise(&error))
-    }
-});
+/// The bins of a column: see `_native.pyi`.
+#[pyclass(frozen, module = "dpfit._native")]
+#[derive(Debug)]
+pub(crate) struct Bins(core::Bins);
 
 #[pymethods]
 impl Bins {
     #[staticmethod]
     fn powers(least: i128, most: i128) -> PyResult<Self> {
-        let allowed = "ordered and from -1022 to 1023";
+        let allowed = "ordered and between -1022 and 1023";
         let (least, most) = (integer("exponents", least, allowed)?, integer("exponents", most, allowed)?);
         core::Bins::powers(least, most).map(Self).map_err(|error| raise(&error))
     }
 
     #[staticmethod]
     fn equal(low: f64, high: f64, count: i128) -> PyResult<Self> {
-        let count = integer("bins", count, "from 1 to 1048576")?;
+        let count = integer("bins", count, "between 1 and 1048576")?;
         core::Bins::equal(low, high, count).map(Self).map_err(|error| raise(&error))
     }
 
@@ -216,35 +340,22 @@ fn bins(columns: &[Option<Bound<'_, Bins>>]) -> Vec<core::Bins> {
     columns.iter().map(|bins| bins.as_ref().map_or(core::Bins::Skip, |bins| bins.get().0)).collect()
 }
 
-statistic!(Histogram {
-    #[new]
-    fn new(columns: Vec<Option<Bound<'_, Bins>>>) -> Self {
-        Self(core::Histogram::new(bins(&columns)))
-    }
+statistic!(
+    /// Histograms: see `_native.pyi`.
+    Histogram: vector, extend {
+        #[new]
+        fn new(columns: Vec<Option<Bound<'_, Bins>>>) -> Self {
+            Self(core::Histogram::new(bins(&columns)))
+        }
 
-    #[staticmethod]
-    fn from_bytes(columns: Vec<Option<Bound<'_, Bins>>>, bytes: &[u8]) -> PyResult<Self> {
-        core::Histogram::from_bytes(bins(&columns), bytes).map(Self).map_err(|error| raise(&error))
-    }
+        #[staticmethod]
+        fn from_bytes(columns: Vec<Option<Bound<'_, Bins>>>, bytes: &[u8]) -> PyResult<Self> {
+            core::Histogram::from_bytes(bins(&columns), bytes).map(Self).map_err(|error| raise(&error))
+        }
 
-    #[getter]
-    fn counted(&self) -> usize {
-        self.0.counted()
+        #[getter]
+        fn counted(&self) -> usize {
+            self.0.counted()
+        }
     }
-
-    #[pyo3(signature = (x, y, *, missing="error", n_jobs=None, portable=false))]
-    #[allow(clippy::too_many_arguments)]
-    fn extend(
-        &mut self,
-        py: Python<'_>,
-        x: &Bound<'_, PyAny>,
-        y: &Bound<'_, PyUntypedArray>,
-        missing: &str,
-        n_jobs: Option<i128>,
-        portable: bool,
-    ) -> PyResult<()> {
-        let (source, missing) = (Arrays::new(x, y)?, crate::rows::missing(missing)?);
-        let execution = execution(n_jobs, portable)?;
-        without_python(py, |stop| self.0.extend(&source, missing, &execution, stop))
-    }
-});
+);

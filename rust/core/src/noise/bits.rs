@@ -1,4 +1,4 @@
-//! Random words, cut into small pieces.
+//! Random words, split into bits and small integers.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -37,22 +37,22 @@ impl Words for ChaChaWords {
     }
 }
 
-/// Words, single bits and small integers from one source. Every bit is given out at most once.
+/// Words, single bits and small integers from one source. Every bit is used at most once.
 pub(super) struct Bits<W: Words> {
     words: W,
-    /// Unread bits, the next one lowest, zeros above them.
+    /// Unread bits: the next one is the lowest, and there are zeros above them.
     spare: u64,
-    /// How many bits of `spare` are unread.
+    /// The number of unread bits in `spare`.
     left: u32,
 }
 
 impl<W: Words> Bits<W> {
-    /// Bits of the words of `words`.
+    /// Read the bits of these words.
     pub(super) fn new(words: W) -> Self {
         Self { words, spare: 0, left: 0 }
     }
 
-    /// A whole fresh word.
+    /// A new word.
     #[inline]
     pub(super) fn word(&mut self) -> u64 {
         self.words.word()
@@ -60,8 +60,8 @@ impl<W: Words> Bits<W> {
 
     /// A uniform integer of `count ≤ 32` bits.
     ///
-    /// Bits that are too few for a request are dropped. Whether that happens depends on how many there are
-    /// and not on what they are, so the others stay uniform.
+    /// If too few bits are left, they are dropped. Whether that happens depends on their number and not on their values,
+    /// so the other bits stay uniform.
     #[inline]
     pub(super) fn take(&mut self, count: u32) -> u32 {
         if self.left < count {
@@ -80,7 +80,7 @@ impl<W: Words> Bits<W> {
         self.take(1) == 1
     }
 
-    /// A uniform integer in `0..bound`, by rejection and so exactly. `bound` is at least 1.
+    /// An exactly uniform integer in `0..bound`, by rejection. `bound` is at least 1.
     #[inline]
     pub(super) fn below(&mut self, bound: u32) -> u32 {
         let count = u32::BITS - (bound - 1).leading_zeros();
@@ -92,7 +92,7 @@ impl<W: Words> Bits<W> {
         }
     }
 
-    /// How many bits of the last word that was cut are unread.
+    /// The number of unread bits of the last word that was split.
     #[cfg(test)]
     pub(super) fn left(&self) -> u32 {
         self.left
@@ -111,7 +111,7 @@ pub(super) mod testing {
     use super::{Bits, ChaChaWords, Words};
     use crate::noise::entropy::Entropy;
 
-    /// Gives out the words of a list and panics after the last one.
+    /// Returns the words of a list and panics after the last one.
     pub(crate) struct Script {
         words: Vec<u64>,
         read: usize,
@@ -131,7 +131,7 @@ pub(super) mod testing {
     }
 
     impl Bits<Script> {
-        /// How many words of the script are unread.
+        /// The number of unread words of the script.
         pub(crate) fn words_left(&self) -> usize {
             self.words.words.len() - self.words.read
         }
@@ -154,7 +154,7 @@ mod tests {
         let mut bits = Script::bits(&[0x8000_0000_0000_00b5, 0xffff_ffff_0000_0003, 42]);
         assert_eq!((bits.take(1), bits.take(3), bits.take(4)), (1, 2, 11));
         assert_eq!((bits.take(24), bits.take(30)), (0, 0));
-        // Two bits (binary 10) are left, too few for three: they are dropped, not glued to the next word.
+        // Two bits (binary 10) are left, too few for three: they are dropped, not joined to the next word.
         assert_eq!(bits.take(3), 3);
         // A whole word does not touch the pieces.
         assert_eq!(bits.word(), 42);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn below_rejects_and_never_folds() {
+    fn below_rejects_and_never_wraps() {
         // Three bits at a time below 5: 7, 6, 5 are rejected and 4 is kept.
         let mut bits = Script::bits(&[0b100_101_110_111]);
         assert_eq!(bits.below(5), 4);

@@ -1,4 +1,4 @@
-//! Where the keys of releases come from.
+//! The source of the keys of releases.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -9,22 +9,22 @@ use crate::error::{Error, Result};
 /// A 256-bit key, overwritten with zeros when it is dropped.
 pub(super) type Key = Zeroizing<[u8; 32]>;
 
-/// Fills the upper bytes of the seed's own key, so that this use of `ChaCha20` shares no key with another.
+/// The upper bytes of the key that holds a seed, so that no other use of `ChaCha20` has the same key.
 const SEED_DOMAIN: &[u8; 24] = b"dpfit insecure seed, v1.";
 
-/// A source of one fresh 256-bit key per release.
+/// A source of new 256-bit keys, one for each release.
 ///
-/// It is not `Clone`: a copy of a seeded source would give the keys of the original again.
+/// It is not `Clone`: a copy of a seeded source would repeat the keys of the original.
 ///
 /// # Privacy
 ///
-/// [`Entropy::system`] asks the operating system anew for every release and holds no state of its own. The
-/// generator that a key starts lives within one call, so a process forked between releases draws other bits
-/// than its parent, and a process forked during a release has no thread that would go on with it.
+/// [`Entropy::system`] asks the operating system for a new key for every release and holds no state. The generator that uses
+/// the key exists only within one call, so a process forked between releases draws different bits from its parent, and a
+/// process forked during a release has no thread that could continue it.
 ///
-/// [`Entropy::insecure_seed`] is for tests and benchmarks: whoever knows or guesses the 64-bit seed subtracts
-/// the noise and reads the exact statistics, and a forked child repeats the noise of its parent. A model made
-/// with it is not private.
+/// [`Entropy::insecure_seed`] is for tests and benchmarks: anyone who knows or guesses the 64-bit seed can subtract the
+/// noise and read the exact statistics, and a forked child repeats the noise of its parent. A model fitted with it is not
+/// private.
 #[derive(Debug)]
 pub struct Entropy(Origin);
 
@@ -35,17 +35,17 @@ enum Origin {
 }
 
 impl Entropy {
-    /// Keys from the operating system.
+    /// Use keys from the operating system.
     pub fn system() -> Self {
         Self(Origin::System)
     }
 
-    /// Keys computed from `seed` and the number of releases so far. Not private.
+    /// Compute keys from `seed` and the number of releases so far. Not private.
     pub fn insecure_seed(seed: u64) -> Self {
         Self(Origin::InsecureSeed { seed, releases: 0 })
     }
 
-    /// Whether the keys follow from a seed, so that nothing released with them is private.
+    /// Whether the keys are computed from a seed, so that nothing released with them is private.
     pub fn is_insecure(&self) -> bool {
         matches!(self.0, Origin::InsecureSeed { .. })
     }
@@ -56,7 +56,7 @@ impl Entropy {
             Origin::System => filled_by(getrandom::fill),
             Origin::InsecureSeed { seed, releases } => {
                 let key = seeded_key(*seed, *releases);
-                // A count that started again would repeat keys.
+                // A counter that wrapped would repeat keys.
                 *releases = releases.checked_add(1).ok_or(Error::Entropy)?;
                 Ok(key)
             }
@@ -64,7 +64,7 @@ impl Entropy {
     }
 }
 
-/// A key from `fill`. Half a key is no key: on failure what was written is wiped and not returned.
+/// Return a key from `fill`. On failure, bytes that were already written are wiped and not returned.
 fn filled_by<E>(fill: impl FnOnce(&mut [u8]) -> std::result::Result<(), E>) -> Result<Key> {
     let mut key = Key::default();
     match fill(key.as_mut_slice()) {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_count_is_refused() {
+    fn the_counter_does_not_wrap() {
         let mut entropy = Entropy(Origin::InsecureSeed { seed: 1, releases: u64::MAX });
         assert_eq!(entropy.release_key().unwrap_err(), Error::Entropy);
         assert_eq!(entropy.release_key().unwrap_err(), Error::Entropy);

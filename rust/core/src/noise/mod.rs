@@ -2,28 +2,27 @@
 //!
 //! ```text
 //! entropy   a fresh 256-bit key for every release
-//! bits      ChaCha20 under that key, one stream per chunk, cut into words and single bits
-//! uniform   a number in [0, 1) whose 64-bit digits are drawn when somebody asks for them
+//! bits      ChaCha20 under that key, one stream per chunk, split into words and single bits
+//! uniform   a number in [0, 1) whose 64-bit digits are drawn when they are needed
 //! normal    Karney's algorithm N: |Z| = whole + fraction, from comparisons of digits only
-//! round     floor(σ|Z| + 1/2), decided by as many digits as it takes
+//! round     floor(σ|Z| + 1/2), decided by as many digits as necessary
 //! ```
 //!
 //! # Privacy
 //!
-//! The statistics of this crate are integers. For an integer `S`, `S + round(σZ) = round(S + σZ)`, so a sum
-//! with this noise is a post-processed Gaussian mechanism, and its guarantee is that of real-valued Gaussian
-//! noise of standard deviation `σ`, without a term for rounding errors: there are none. `σ` means the binary
-//! fraction that the `f64` is, no step after taking it apart uses floating point, and no comparison is
-//! settled on a finite number of digits that could still tie.
+//! The statistics of this crate are integers. For an integer `S`, `S + round(σZ) = round(S + σZ)`, so a sum with this
+//! noise is a post-processed Gaussian mechanism. Its guarantee is that of real-valued Gaussian noise of standard deviation
+//! `σ`, without a term for rounding errors, because there are none. `σ` is exactly the binary fraction that the `f64`
+//! represents, it is split into integers before any other step, and no comparison is decided while more digits could
+//! change its result.
 //!
-//! Three limits of this promise:
+//! This guarantee has three limits:
 //!
-//! - It is conditional on `|Z| < 1024` (see `normal`), which all but a share `2^-756,000` of the mass
-//!   satisfies.
-//! - The bits are as good as `ChaCha20` and the operating system's source. Under [`Entropy::insecure_seed`]
-//!   they are known to everyone who knows the seed, and there is no privacy.
-//! - The running time depends on what is drawn. Someone who can time a release precisely enough to tell
-//!   single draws apart learns something about the noise.
+//! - It is conditional on `|Z| < 1024` (see `normal`). The probability of a larger `|Z|` is below `2^-756,000`.
+//! - The bits are as good as `ChaCha20` and the operating system's random source. With [`Entropy::insecure_seed`],
+//!   everyone who knows the seed knows the noise, and there is no privacy.
+//! - The running time depends on the noise. Someone who can time single draws within a release learns something about
+//!   the noise.
 //!
 //! # Reference
 //!
@@ -39,24 +38,22 @@ mod round;
 mod sigma;
 mod uniform;
 
-use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
 use crate::error::{Error, Result};
-use crate::threads::Stop;
+use crate::execution::{Execution, Stop};
 use bits::{Bits, ChaChaWords, Words};
 use entropy::Key;
 use round::Scale;
 
 pub use entropy::Entropy;
-pub use sigma::{Sigma, sigma_for};
+pub use sigma::Sigma;
 
-/// Entries that share one `ChaCha20` stream. Part of what a seed means: another value gives other seeded
-/// results.
+/// The number of entries that share one `ChaCha20` stream. With another value, the same seed gives other results.
 const CHUNK: usize = 4096;
 
-/// Chunks between two looks at whether to stop.
+/// The number of chunks between two checks whether to stop.
 const WAVE: usize = 256;
 
 /// The standard deviations of a vector of noise.
@@ -88,28 +85,27 @@ impl Scales<'_> {
     }
 }
 
-/// Draws one release of noise: independent entries `round(σ Z)`, each with its own exact normal `Z`.
+/// Draw one release of noise: independent entries `round(σZ)` with exactly normal `Z`.
 ///
-/// The entries are drawn in chunks of fixed size, on the threads of `pool` if there are several chunks and a
-/// pool is given. Which thread draws a chunk changes nothing: a seeded result is the same for every pool and
-/// for none. An entry is smaller than `1024 σ + 1 ≤ 2^110 + 1` in absolute value.
+/// The entries are drawn in chunks of fixed size, on the threads of `execution` if there are several chunks. A seeded
+/// result is the same for every number of threads. The absolute value of an entry is less than `1024 σ + 1 ≤ 2^110 + 1`.
 ///
 /// # Privacy
 ///
-/// Every call takes a key of its own from `entropy` and every chunk reads a stream of its own under this key,
-/// so no bit is read twice, within a release or between releases. Key, generator and unread bits are wiped
-/// before the call returns, as far as a program can: copies that the compiler left in registers or in dead
-/// stack frames are out of its reach, and digits that became noise are not wiped. The caller adds each entry
-/// to one integer and forgets it; an entry that is used twice, or shown beside the sum, hides nothing.
+/// Every call takes a new key from `entropy` and every chunk reads its own stream under this key, so no bit is read twice,
+/// within a release or between releases. Key, generator and unread bits are wiped before the call returns, as far as a
+/// program can: copies that the compiler left in registers or old stack frames are out of reach, and digits that became
+/// noise are not wiped. The caller must add each entry to one integer and discard it: an entry that is used twice, or shown
+/// together with the sum, protects nothing.
 ///
 /// # Errors
 ///
-/// [`Error::Entropy`] if the operating system gives no randomness, [`Error::Interrupted`] if `stop` asks for it; then
-/// nothing was released.
+/// [`Error::Entropy`] if the operating system provides no randomness, [`Error::Interrupted`] if `stop` returns true;
+/// nothing was released then.
 pub fn rounded_gaussian(
     entropy: &mut Entropy,
     scales: Scales<'_>,
-    pool: Option<&ThreadPool>,
+    execution: &Execution,
     stop: Stop<'_>,
 ) -> Result<Vec<i128>> {
     let key = entropy.release_key()?;
@@ -118,7 +114,7 @@ pub fn rounded_gaussian(
         if stop() {
             return Err(Error::Interrupted);
         }
-        match pool {
+        match execution.pool() {
             Some(pool) if wave.len() > CHUNK => pool.install(|| {
                 wave.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
                     fill_chunk(&key, scales, first + index, chunk);
@@ -134,7 +130,33 @@ pub fn rounded_gaussian(
     Ok(noise)
 }
 
-/// Fills chunk `index` of a release from the stream of that number.
+/// Release exact integers: return them with noise, as doubles. No other function may publish a statistic.
+///
+/// # Privacy
+///
+/// An integer plus its noise has the guarantee of the Gaussian mechanism (see the module); converting the sum to the
+/// nearest double is post-processing.
+///
+/// # Errors
+///
+/// [`Error::Shape`] unless there is one scale for every integer, and the errors of [`rounded_gaussian`].
+pub fn release(
+    exact: &[i128],
+    entropy: &mut Entropy,
+    scales: Scales<'_>,
+    execution: &Execution,
+    stop: Stop<'_>,
+) -> Result<Vec<f64>> {
+    if scales.len() != exact.len() {
+        return Err(Error::Shape { what: "values of sigma", expected: exact.len(), got: scales.len() });
+    }
+    let noise = rounded_gaussian(entropy, scales, execution, stop)?;
+    // Sums and noise are below 2^126, so their sum fits into 128 bits. If it ever did not, a saturated sum is still a
+    // function of the noisy one.
+    Ok(exact.iter().zip(noise).map(|(exact, noise)| exact.saturating_add(noise) as f64).collect())
+}
+
+/// Fill chunk `index` of a release from the stream with that number.
 fn fill_chunk(key: &Key, scales: Scales<'_>, index: usize, chunk: &mut [i128]) {
     let mut bits = Bits::new(ChaChaWords::new(key, index as u64));
     match scales {
@@ -145,7 +167,7 @@ fn fill_chunk(key: &Key, scales: Scales<'_>, index: usize, chunk: &mut [i128]) {
             }
         }
         Scales::Each(sigmas) => {
-            // `chunk` is cut from a vector of `sigmas.len()` entries, so `zip` ends with the chunk.
+            // `chunk` is part of a vector of `sigmas.len()` entries, so `zip` ends with the chunk.
             for (entry, &sigma) in chunk.iter_mut().zip(&sigmas[index * CHUNK..]) {
                 *entry = draw(&mut bits, Scale::new(sigma));
             }
@@ -153,10 +175,10 @@ fn fill_chunk(key: &Key, scales: Scales<'_>, index: usize, chunk: &mut [i128]) {
     }
 }
 
-/// One draw of `round(σZ)`.
+/// Draw one `round(σZ)`.
 ///
 /// Rounding the magnitude half up and then choosing the sign differs from any other rule for halves only on a
-/// countable set of `Z`, that is with probability zero.
+/// countable set of `Z`, which has probability zero.
 #[inline]
 fn draw<W: Words>(bits: &mut Bits<W>, scale: Scale) -> i128 {
     let (whole, mut fraction) = normal::magnitude(bits);

@@ -7,29 +7,29 @@
 //!                  ^ step 1    ^ step 2         ^ step 3
 //! ```
 //!
-//! so `k` is proposed with probability proportional to the first factor and `x` uniformly, and the proposal
-//! is kept with the probabilities that the other factors name. All three come from one idea of von Neumann.
-//! In a run of independent trials of which number `j` succeeds with probability `q/j`, the number of
-//! successes before the first failure is at least `n` with probability `q^n/n!`, hence even with probability
+//! so `k` is proposed with probability proportional to the first factor and `x` uniformly, and the proposal is accepted
+//! with the probabilities that the other two factors give. All three use an idea of von Neumann: in a run of independent
+//! trials, where trial `j` succeeds with probability `q/j`, the number of successes before the first failure is at least
+//! `n` with probability `q^n/n!`, and hence even with probability
 //!
 //! ```text
 //! 1 - q + q²/2! - q³/3! + … = exp(-q).
 //! ```
 //!
-//! Karney gets the `1/j` from a run of uniform numbers that must descend. Here it is a trial of its own: the
-//! run has the same law, and the only number that is ever compared is `x`. A trial of probability `q/j` is
-//! split into trials for the factors of `q` and one for `1/j`, in any order.
+//! Karney obtains `1/j` from a descending run of uniform numbers. Here it is a separate trial: the run has the same
+//! distribution, and only `x` is ever compared. A trial of probability `q/j` is split into trials for the factors of `q`
+//! and one for `1/j`, in any order.
 //!
 //! # Privacy
 //!
-//! Every trial is a comparison of random integers or of lazily drawn digits, so its probability is exact. The
-//! law of the result is exactly that of `|Z|` given `|Z| < 1024`: larger magnitudes are proposed again. Their
-//! probability is below `exp(-2^19) < 2^-756,000`, which is also the total variation distance to `|Z|`.
+//! Every trial is a comparison of random integers or of lazily drawn digits, so its probability is exact. The result has
+//! exactly the distribution of `|Z|` given `|Z| < 1024`: larger magnitudes are rejected. Their probability is below
+//! `exp(-2^19) < 2^-756,000`, which is also the total variation distance to `|Z|`.
 
 use super::bits::{Bits, Words};
 use super::uniform::Uniform;
 
-/// Magnitudes from here on are proposed again, so that `k` has 10 bits and the rounding fits 128.
+/// Magnitudes of at least this size are rejected, so that `k` has 10 bits and the rounding fits into 128.
 pub(super) const WHOLE_LIMIT: u32 = 1 << 10;
 
 /// `|Z|` as an integer part below [`WHOLE_LIMIT`] and a fraction.
@@ -108,7 +108,7 @@ mod tests {
     use super::super::entropy::Entropy;
     use super::*;
 
-    /// Gives the same word for ever.
+    /// Returns the same word every time.
     struct Constant(u64);
 
     impl Words for Constant {
@@ -131,13 +131,13 @@ mod tests {
         }
     }
 
-    /// All prefixes of 22 bits: their shares that end in true and false enclose the probability.
+    /// Over all prefixes of 22 bits, the shares that end in true and in false enclose the probability.
     #[test]
     fn exp_minus_half_by_enumeration() {
         const DEPTH: u32 = 22;
         let (mut kept, mut open) = (0u32, 0u32);
         for prefix in 0..1u64 << DEPTH {
-            // What follows the prefix only has to end the run: small nonzero numbers.
+            // The bits after the prefix only have to end the run: small nonzero numbers.
             let word = prefix | (0x9249_2492_4924_9249 << DEPTH);
             let mut bits = Bits::new(Constant(word));
             let result = exp_minus_half(&mut bits);
@@ -193,7 +193,7 @@ mod tests {
 
     /// 40.5 has an upper tail of 3.4e-8 under chi-square with 4 degrees of freedom.
     #[test]
-    fn whole_parts_follow_their_law() {
+    fn whole_parts_follow_their_distribution() {
         assert!(whole_part_statistic(&mut seeded(22)) < 40.5);
     }
 
@@ -207,8 +207,8 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_1024_is_proposed_again() {
-        // 21 trials of three bits per word: 48 words and 16 trials more make 1024 successes in a row. The
+    fn a_run_of_1024_is_rejected() {
+        // 21 trials of three bits per word: 48 words and 16 more trials make 1024 successes in a row. The
         // next trial fails at once, so the second proposal is 0.
         let mut script = vec![u64::MAX; 48];
         script.push(((1 << 48) - 1) | (0b010 << 48));

@@ -7,14 +7,13 @@
 //! σ|Z| + 1/2 = (m·(k·2^64 + a) + 2^(s-1) + m·y) / 2^s = n + (r + m·y) / 2^s
 //! ```
 //!
-//! for an integer `n` and an integer remainder `0 ≤ r < 2^s`. While `m < 2^s`, the result is `n` or `n + 1`,
-//! and it is `n` whatever `y` is if `r + m ≤ 2^s`. Otherwise it is `n + 1` exactly if `y ≥ (2^s - r)/m`. The
-//! right side is a fraction with a numerator below `m < 2^53`, and long division yields its digits one by
-//! one: comparing them with those of `y` never needs a number longer than 128 bits, however many digits
-//! agree.
+//! for an integer `n` and an integer remainder `0 ≤ r < 2^s`. While `m < 2^s`, the result is `n` or `n + 1`. It is `n`
+//! for every `y` if `r + m ≤ 2^s`. Otherwise it is `n + 1` exactly if `y ≥ (2^s - r)/m`. The right side is a fraction
+//! with a numerator below `m < 2^53`, and long division yields its digits one by one. Comparing them with the digits of
+//! `y` never needs a number longer than 128 bits, no matter how many digits agree.
 //!
-//! From `σ = 2^64` on, `m ≥ 2^s`. Then a second digit is always needed, and taking it turns `(r, s)` into
-//! `(r·2^64 + m·a', s + 64)`, up to whole units that go to `n`.
+//! For `σ ≥ 2^64`, `m ≥ 2^s`. A second digit is then always needed. It turns `(r, s)` into `(r·2^64 + m·a', s + 64)`, with
+//! the integer part added to `n`.
 
 use super::bits::{Bits, Words};
 use super::sigma::Sigma;
@@ -33,15 +32,15 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Takes `sigma` apart.
+    /// Split `sigma` into integers.
     #[inline]
     pub(super) fn new(sigma: Sigma) -> Self {
         let (mantissa, exponent) = sigma.parts();
         Self { mantissa: u128::from(mantissa), shift: (64 - exponent) as u32 }
     }
 
-    /// `floor(σ(whole + fraction) + 1/2)`, at most `2^110`. Draws the digits of `fraction` that this needs
-    /// and no more. `whole` is below `2^10`.
+    /// Return `floor(σ(whole + fraction) + 1/2)`, at most `2^110`. Only the digits of `fraction` that are needed are drawn.
+    /// `whole` is below `2^10`.
     #[inline]
     pub(super) fn round<W: Words>(self, whole: u32, fraction: &mut Uniform, bits: &mut Bits<W>) -> u128 {
         let magnitude = u128::from(whole) << 64 | u128::from(fraction.first());
@@ -55,7 +54,7 @@ impl Scale {
         self.round_undecided(result, rest, fraction, bits)
     }
 
-    /// Goes on when the first digit leaves more than one result.
+    /// Continue when the first digit does not determine the result.
     #[cold]
     #[inline(never)]
     fn round_undecided<W: Words>(
@@ -83,14 +82,14 @@ impl Scale {
     }
 }
 
-/// Quotient and remainder of a division by `2^shift`.
+/// Return quotient and remainder of a division by `2^shift`.
 #[inline]
 fn split(value: u128, shift: u32) -> (u128, u128) {
     (value >> shift, value & ((1 << shift) - 1))
 }
 
-/// Whether the digits of `fraction` from index `next` on, read as a number in `[0, 1)`, are at least
-/// `numerator / denominator`. The fraction is in `(0, 1)` and its denominator below `2^53`.
+/// Return whether the digits of `fraction` from index `next` on, as a number in `[0, 1)`, are at least
+/// `numerator / denominator`. The quotient is in `(0, 1)` and the denominator below `2^53`.
 fn reaches<W: Words>(
     fraction: &mut Uniform,
     mut next: usize,
@@ -98,7 +97,7 @@ fn reaches<W: Words>(
     denominator: u128,
     bits: &mut Bits<W>,
 ) -> bool {
-    // Nothing is left of the bound once its last digit was met: any further digits reach it.
+    // After the last digit of the bound, any further digits reach it.
     while numerator != 0 {
         // The numerator is below the denominator, so the product is below 2^117 and the quotient is one
         // digit.

@@ -2,22 +2,21 @@
 
 use super::bits::{Bits, Words};
 
-/// A uniform number `0.d₀d₁d₂…` in base `2^64`, of which only the digits that somebody needed exist.
+/// A uniform number `0.d₀d₁d₂…` in base `2^64`. Digits are drawn only when they are needed.
 ///
 /// # Privacy
 ///
-/// The number is exactly uniform, whatever is asked of it. A question (is a fresh uniform number below it, on
-/// which side of a bound does it lie) is answered only when the digits drawn so far leave one answer, and
-/// looks at no digit beyond them. The later digits are therefore still independent and uniform given all
-/// answers, and drawing them later is the same as having drawn them at first.
+/// The number is exactly uniform. A comparison, with another uniform number or with a bound, is decided only when the
+/// digits drawn so far determine its result, and uses no other digits. Given the results of all comparisons, the remaining
+/// digits are therefore still independent and uniform, and drawing them later is the same as drawing them at the start.
 pub(super) struct Uniform {
     first: u64,
-    /// The digits after the first: empty but for one draw in `2^60` or so, or for very large sigmas.
+    /// The digits after the first: empty except for about one draw in `2^60`, or for a very large sigma.
     more: Vec<u64>,
 }
 
 impl Uniform {
-    /// A new number, with its first digit drawn.
+    /// Create a number and draw its first digit.
     #[inline]
     pub(super) fn new<W: Words>(bits: &mut Bits<W>) -> Self {
         Self { first: bits.word(), more: Vec::new() }
@@ -29,7 +28,7 @@ impl Uniform {
         self.first
     }
 
-    /// Digit `index`, drawn now if it was not drawn before.
+    /// Return digit `index`, and draw it if necessary.
     pub(super) fn digit<W: Words>(&mut self, index: usize, bits: &mut Bits<W>) -> u64 {
         if index == 0 {
             return self.first;
@@ -40,14 +39,14 @@ impl Uniform {
         self.more[index - 1]
     }
 
-    /// Whether a fresh uniform number lies below this one: true with a probability equal to this number.
+    /// Return whether a new uniform number is below this one: true with a probability equal to this number.
     #[inline]
     pub(super) fn exceeds_fresh<W: Words>(&mut self, bits: &mut Bits<W>) -> bool {
         let fresh = bits.word();
         if fresh == self.first { self.exceeds_after_tie(bits) } else { fresh < self.first }
     }
 
-    /// Goes on with the second digits of both numbers when the first ones agree.
+    /// Continue with further digits of both numbers when the first ones agree.
     #[cold]
     #[inline(never)]
     fn exceeds_after_tie<W: Words>(&mut self, bits: &mut Bits<W>) -> bool {
@@ -67,7 +66,7 @@ impl Uniform {
         Self { first, more: Vec::new() }
     }
 
-    /// How many digits exist.
+    /// The number of digits drawn.
     #[cfg(test)]
     pub(super) fn digits(&self) -> usize {
         1 + self.more.len()
@@ -96,8 +95,7 @@ mod tests {
         let mut number = Uniform::new(&mut bits);
         assert!(number.exceeds_fresh(&mut bits));
         assert_eq!((number.digits(), bits.words_left()), (3, 8));
-        // The digits stay: the next two fresh numbers meet 5, 7, 9 and draw a fourth digit only when they
-        // must.
+        // The digits stay: the next two numbers are compared with 5, 7, 9, and a fourth digit is drawn only if necessary.
         assert!(!number.exceeds_fresh(&mut bits));
         assert_eq!((number.digits(), bits.words_left()), (3, 5));
         assert!(number.exceeds_fresh(&mut bits));

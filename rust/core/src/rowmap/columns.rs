@@ -1,33 +1,32 @@
-//! Centre, scale, ramps, or levels: what happens to one column of a row.
+//! The features that are made from one column: ramps or levels.
 
-use crate::error::{Result, parameter};
-use crate::kernel::cut;
-use crate::panel::layout::LANES;
-use crate::source::Lanes;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Feature values are cut here, so that a sum of their squares stays in the range of doubles.
-const LARGEST_FEATURE: f64 = 1.0e150;
-/// Where a ramp may begin or end, unless it does not.
-const LARGEST_BOUND: f64 = 1.0e100;
-/// As many as there may be features.
-const MOST_LEVELS: usize = 8192;
+use crate::error::{Result, parameter};
+use crate::layout::{LANES, MOST_FEATURES};
+use crate::number::clamp;
+use crate::source::Lanes;
 
-/// The features made of one column.
+/// Features are clamped to this size, so that sums of their squares stay in the range of doubles.
+const LARGEST_FEATURE: f64 = 1.0e150;
+/// The largest finite end of a ramp.
+const LARGEST_BOUND: f64 = 1.0e100;
+
+/// A column of x and the features that are made from it.
 ///
 /// With ramps, z = (x − centre) / scale becomes one feature for each ramp (low, high, gain):
 /// gain·(clamp(z, low, high) − clamp(0, low, high)).
 ///
-/// Ramps that tile an interval span the functions that are linear between their ends and constant outside, so they
-/// are a basis and winsorise at once, each side where it should be. Every one is bounded and zero at the centre: a
-/// row's norm is spent on the pieces that the row has come through.
+/// Ramps that tile an interval span the functions that are linear between their ends and constant outside. They are a basis
+/// and winsorise at the same time, on each side where it is needed. Every ramp is bounded and zero at the centre, so only
+/// the ramps between the centre and x use up the norm of a row.
 ///
-/// With levels, x is the number of a level, from zero on, and becomes one feature for each level: the height for that
-/// of the row, zero for the others. Any other x is an unknown level, for which all are zero.
+/// With levels, x is the index of a level, starting at zero, and becomes one feature for each level: `height` for the level
+/// of the row and zero for all others. For any other x, an unknown level, all features are zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column(pub(crate) Features);
 
-/// What makes the features of a column, in their order.
+/// The features of a column, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Features {
     Ramps(Vec<Ramp>),
@@ -41,7 +40,7 @@ pub(crate) struct Ramp {
     pub(crate) foot: f64,
     /// gain / scale.
     pub(crate) factor: f64,
-    /// The feature's values at the two ends: not above zero, and not below.
+    /// The values of the feature at its two ends: `least` ≤ 0 ≤ `most`.
     pub(crate) least: f64,
     pub(crate) most: f64,
 }
@@ -59,11 +58,11 @@ impl Ramp {
         if low >= high {
             return Err(parameter("high", format!("above low, which is {low}"), high));
         }
-        // Finite: an infinite end is never the nearest.
+        // The foot is finite: an infinite end is never the nearest point.
         let foot = 0f64.max(low).min(high);
         Ok(Self {
-            // Subtracted from x once and for all, so that a ramp anywhere costs no more than one at the centre. Where
-            // the sum rounds, the foot moves by less than the spacing of doubles there.
+            // One subtraction from x, wherever the ramp is. If the sum rounds, the foot moves by less than the spacing of
+            // doubles there.
             foot: centre + foot * scale,
             factor: gain / scale,
             least: ((low - foot) * gain).max(-LARGEST_FEATURE),
@@ -71,11 +70,11 @@ impl Ramp {
         })
     }
 
-    /// The feature, between `least` and `most` whatever x is.
+    /// Return the feature, which is between `least` and `most` for every x.
     #[inline(always)]
     fn apply(&self, x: f64) -> f64 {
-        // A difference of finite numbers may overflow to an infinity, which is cut like any other number. Comparisons
-        // that become two vector instructions, as in `cut`.
+        // A difference of finite numbers may overflow to an infinity, which is clamped like any other number. The two
+        // comparisons become two vector instructions, as in `clamp`.
         let value = (x - self.foot) * self.factor;
         let value = if value < self.most { value } else { self.most };
         if value > self.least { value } else { self.least }
@@ -83,11 +82,11 @@ impl Ramp {
 }
 
 impl Column {
-    /// A column with a centre, a scale and, in z, ramps (low, high, gain); without ramps it is read and not used.
+    /// Create a column with a centre, a scale and ramps (low, high, gain) in z. A column without ramps has no features.
     ///
     /// # Errors
-    /// [`crate::error::Error::Parameter`] for a centre that is not finite, a scale or gain outside 1e−100 to 1e100, and
-    /// ends that are not in order, NaN or, unless infinite, above 1e100.
+    /// [`crate::Error::Parameter`] if the centre is not finite, a scale or gain is not between 1e−100 and 1e100, or the ends
+    /// of a ramp are NaN, not in order, or finite and above 1e100.
     pub fn new(centre: f64, scale: f64, ramps: &[(f64, f64, f64)]) -> Result<Self> {
         check_centre(centre)?;
         check_scale("scale", scale)?;
@@ -95,25 +94,25 @@ impl Column {
         Ok(Self(Features::Ramps(ramps)))
     }
 
-    /// A column of levels, numbered from zero.
+    /// Create a column of levels with indices from zero.
     ///
     /// # Errors
-    /// [`crate::error::Error::Parameter`] for no level or more than 8192, and for a height outside 1e−100 to 1e100.
+    /// [`crate::Error::Parameter`] if `count` is not between 1 and 8192 or `height` not between 1e−100 and 1e100.
     pub fn levels(count: usize, height: f64) -> Result<Self> {
-        if !(1..=MOST_LEVELS).contains(&count) {
-            return Err(parameter("levels", format!("from 1 to {MOST_LEVELS}"), count));
+        if !(1..=MOST_FEATURES).contains(&count) {
+            return Err(parameter("levels", format!("between 1 and {MOST_FEATURES}"), count));
         }
         check_scale("height", height)?;
         Ok(Self(Features::Levels { count, height }))
     }
 
-    /// A column taken as it is.
+    /// Create a column whose only feature is x.
     pub fn plain() -> Self {
         let ramp = Ramp { foot: 0.0, factor: 1.0, least: -LARGEST_FEATURE, most: LARGEST_FEATURE };
         Self(Features::Ramps(vec![ramp]))
     }
 
-    /// Features made of the column.
+    /// The number of features of the column.
     pub fn features(&self) -> usize {
         match &self.0 {
             Features::Ramps(ramps) => ramps.len(),
@@ -135,13 +134,13 @@ impl Column {
         }
     }
 
-    /// The features of a tile's column; their squares are added to those of their rows.
+    /// Write the features of a column of a tile, and add their squares to `squares`.
     #[inline(always)]
-    #[allow(clippy::float_cmp)] // levels are whole numbers
+    #[allow(clippy::float_cmp)] // levels are integers
     pub(crate) fn apply(&self, x: &[f64; LANES], features: &mut [Lanes], squares: &mut [f64; LANES]) {
         match &self.0 {
             Features::Ramps(ramps) => {
-                // The ramp is copied: behind a reference the compiler would fear that writing a feature changes it.
+                // The ramp is copied, because the compiler cannot know that writing a feature does not change a reference.
                 for (Lanes(feature), &ramp) in features.iter_mut().zip(ramps) {
                     for lane in 0..LANES {
                         feature[lane] = ramp.apply(x[lane]);
@@ -161,41 +160,41 @@ impl Column {
     }
 }
 
-/// The target, (y − centre) / scale, in integer multiples of `unit`.
+/// The target, (y − centre) / scale, in integer multiples of `step`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     pub(crate) centre: f64,
     pub(crate) inverse: f64,
-    unit: f64,
-    pub(crate) inverse_unit: f64,
+    step: f64,
+    pub(crate) inverse_step: f64,
 }
 
 impl Target {
-    /// A target with a centre, a scale and the unit of its grid (in scaled terms).
+    /// Create a target with a centre, a scale and the step of its grid, after scaling.
     ///
     /// # Errors
-    /// [`crate::error::Error::Parameter`] for what is not finite or not positive.
-    pub fn new(centre: f64, scale: f64, unit: f64) -> Result<Self> {
+    /// [`crate::Error::Parameter`] if the centre is not finite, or scale or step is not between 1e−100 and 1e100.
+    pub fn new(centre: f64, scale: f64, step: f64) -> Result<Self> {
         check_centre(centre)?;
         check_scale("scale", scale)?;
-        check_scale("unit", unit)?;
-        Ok(Self { centre, inverse: 1.0 / scale, unit, inverse_unit: 1.0 / unit })
+        check_scale("step", step)?;
+        Ok(Self { centre, inverse: 1.0 / scale, step, inverse_step: 1.0 / step })
     }
 
-    /// The unit of the target's grid.
-    pub fn unit(&self) -> f64 {
-        self.unit
+    /// The step of the target's grid.
+    pub fn step(&self) -> f64 {
+        self.step
     }
 
     pub(crate) fn hash_into(&self, hash: &mut Xxh3) {
-        for value in [self.centre, self.inverse, self.unit] {
+        for value in [self.centre, self.inverse, self.step] {
             hash.update(&value.to_le_bytes());
         }
     }
 
     #[inline(always)]
     pub(crate) fn apply(&self, y: f64) -> f64 {
-        cut((y - self.centre) * self.inverse, f64::MAX)
+        clamp((y - self.centre) * self.inverse, f64::MAX)
     }
 }
 
@@ -203,7 +202,7 @@ fn check_centre(centre: f64) -> Result<()> {
     if centre.is_finite() { Ok(()) } else { Err(parameter("centre", "finite", centre)) }
 }
 
-/// Small enough that products and quotients of two of them are normal numbers.
+/// Check a scale: products and quotients of two of them are normal numbers.
 fn check_scale(name: &'static str, scale: f64) -> Result<()> {
     if (1e-100..=1e100).contains(&scale) {
         Ok(())
@@ -230,7 +229,7 @@ mod tests {
         prop_oneof![any::<f64>().prop_filter("finite", |value| value.is_finite()), -9.0..9.0f64]
     }
 
-    /// Two numbers in order, sometimes without an end.
+    /// Two numbers in order, sometimes infinite.
     fn ends() -> impl Strategy<Value = (f64, f64)> {
         let low = prop_oneof![-5.0..5.0f64, Just(0.0), Just(-INFINITY), Just(-1e100)];
         (low, prop_oneof![0.01..5.0f64, Just(INFINITY)]).prop_map(|(low, width)| {
@@ -261,7 +260,7 @@ mod tests {
             let most = (gain * (high - low)).min(LARGEST_FEATURE) * (1.0 + 1e-15);
             prop_assert!(features(&column, x)[0].abs() <= most);
             prop_assert!(features(&column, centre)[0] == 0.0);
-            // Not that a map is asked for them.
+            // Rows with such values never get here.
             for x in [f64::NAN, INFINITY, -INFINITY] {
                 prop_assert!(features(&column, x)[0].abs() <= most);
             }
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ramp_is_refused() {
+    fn invalid_ramps_are_rejected() {
         let bad = [
             (f64::NAN, 1.0, 1.0),
             (0.0, f64::NAN, 1.0),
@@ -334,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_level_is_refused() {
+    fn invalid_levels_are_rejected() {
         for (count, height) in [(0, 1.0), (8193, 1.0), (2, 0.0), (2, -1.0), (2, f64::NAN), (2, 1e101)] {
             assert!(Column::levels(count, height).is_err(), "{count} {height}");
         }
@@ -344,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_tells_levels_apart() {
+    fn the_hash_distinguishes_levels() {
         let key = |column: &Column| {
             let mut hash = Xxh3::new();
             column.hash_into(&mut hash);
@@ -363,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_tells_ramps_apart() {
+    fn the_hash_distinguishes_ramps() {
         let key = |ramps: &[&[(f64, f64, f64)]]| {
             let mut hash = Xxh3::new();
             for ramps in ramps {

@@ -1,20 +1,22 @@
-//! The map applied to a tile of rows: features, norms, integers.
+//! The row map applied to tiles of rows.
 
+use super::kernel::{self, Weights};
 use super::quantise::{ONE, SQUARES};
-use super::{Missing, Norm, RowMap};
+use super::{Norm, RowMap};
 use crate::error::{Error, Result};
-use crate::kernel::{Path, Weights, truncate};
-use crate::panel::layout::{LANES, Layout, Line, feature_mut, targets_mut};
-use crate::source::{Lanes, Strip};
+use crate::execution::Path;
+use crate::layout::{LANES, Layout, Line, feature_mut, targets_mut};
+use crate::number::truncate;
+use crate::source::{Lanes, Missing, Strip};
 
-/// The room that mapping a tile needs, kept from tile to tile.
+/// The map of a tile, with buffers that are reused for the next tile.
 #[derive(Debug, Clone)]
 pub(crate) struct Mapper<'a> {
     map: &'a RowMap,
     layout: Layout,
-    /// The constant feature of a row that counts, if x is not scaled together with it.
-    apart: Option<i16>,
-    /// What is in the squared norm of every row, and the bound on the norm.
+    /// The constant feature, if it is not scaled together with x.
+    fixed_constant: Option<i16>,
+    /// The part of the squared norm that every row has, and the bound on the norm.
     norm: (f64, f64),
     features: Vec<Lanes>,
     weights: Weights,
@@ -24,20 +26,20 @@ impl<'a> Mapper<'a> {
     pub(crate) fn new(map: &'a RowMap) -> Self {
         let (constant, bound) = map.parts();
         let together = map.norm() == Norm::Weight;
-        // A constant that x is not scaled together with has no part in the norm of x.
+        // A constant that is not scaled together with x is not part of the norm of x.
         let norm = (if together { constant * constant } else { 0.0 }, bound);
-        let apart = (constant > 0.0 && !together).then(|| truncate(constant * ONE) as i16);
-        // The constant is last; the other features are written for every tile.
+        let fixed_constant = (constant > 0.0 && !together).then(|| truncate(constant * ONE) as i16);
+        // The constant comes last; all other features are overwritten for every tile.
         let features = vec![Lanes([constant; LANES]); map.features()];
         let weights = Weights { weight: Lanes([0.0; LANES]), keep: Lanes([0.0; LANES]) };
-        Self { map, layout: Layout::new(map.features()), apart, norm, features, weights }
+        Self { map, layout: Layout::new(map.features()), fixed_constant, norm, features, weights }
     }
 
-    /// Map the rows of the strip from `first` into a tile; only the first `rows` of the strip count. Rows that do not
-    /// count become zero.
+    /// Map the rows of a strip from row `first` into a tile. Rows from row `rows` on are padding and become zero, like
+    /// dropped rows.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for a row with NaN or an infinity, if it is not to be left out.
+    /// [`Error::NotFinite`] for a row with NaN or an infinity, unless such rows are dropped.
     pub(crate) fn apply(
         &mut self,
         path: Path,
@@ -48,7 +50,8 @@ impl<'a> Mapper<'a> {
         tile: &mut [Line],
     ) -> Result<()> {
         let columns = self.map.columns();
-        let finite = path.weigh(columns, strip, first, self.norm, &mut self.features, &mut self.weights);
+        let finite =
+            kernel::weigh(path, columns, strip, first, self.norm, &mut self.features, &mut self.weights);
         if !finite && missing == Missing::Error {
             return Err(Error::NotFinite);
         }
@@ -56,7 +59,7 @@ impl<'a> Mapper<'a> {
             self.leave_out(lane);
         }
         let squares = self.quantise(path, tile);
-        // The sign bit of a difference is set if a row is above the bound.
+        // The sign bit of the difference is set if a row is above the bound.
         let room = squares.iter().fold(0, |all, &squares| all | SQUARES.wrapping_sub(squares));
         if room.leading_zeros() == 0 {
             self.check(&squares, tile);
@@ -64,7 +67,7 @@ impl<'a> Mapper<'a> {
         if let Some(y) = strip.tile(first).nth(columns.len()) {
             let together = self.map.norm() == Norm::Weight;
             let weight = if together { &self.weights.weight } else { &self.weights.keep };
-            path.target(self.map.target(), y, weight, targets_mut(tile, self.layout));
+            kernel::target(path, self.map.target(), y, weight, targets_mut(tile, self.layout));
         }
         Ok(())
     }
@@ -73,14 +76,14 @@ impl<'a> Mapper<'a> {
         (self.weights.weight.0[lane], self.weights.keep.0[lane]) = (0.0, 0.0);
     }
 
-    /// Write the integers of every row; their sums of squares are exact.
+    /// Write the integers of every row; return their exact sums of squares.
     fn quantise(&self, path: Path, tile: &mut [Line]) -> [u32; LANES] {
         let weight = &self.weights.weight;
-        let (Some(constant), [features @ .., _]) = (self.apart, &self.features[..]) else {
-            return path.quantise(&self.features, weight, tile);
+        let (Some(constant), [features @ .., _]) = (self.fixed_constant, &self.features[..]) else {
+            return kernel::quantise(path, &self.features, weight, tile);
         };
-        // The same in every row that counts.
-        let mut squares = path.quantise(features, weight, tile);
+        // The constant is the same for every row that is kept.
+        let mut squares = kernel::quantise(path, features, weight, tile);
         for (lane, place) in feature_mut(tile, features.len()).iter_mut().enumerate() {
             *place = constant * self.weights.keep.0[lane] as i16;
             squares[lane] += i32::from(*place).pow(2) as u32;
@@ -88,11 +91,10 @@ impl<'a> Mapper<'a> {
         squares
     }
 
-    /// Replace rows of a tile that are above the bound by zeros.
+    /// Replace rows above the bound by zeros.
     ///
     /// # Privacy
-    /// The argument in [`super::quantise`] says that there are none; the sensitivities rest on the check, not on the
-    /// argument.
+    /// By the argument in [`super::quantise`] there are none. The sensitivities rely on this check, not on the argument.
     #[cold]
     fn check(&mut self, squares: &[u32; LANES], tile: &mut [Line]) {
         for (lane, &squares) in squares.iter().enumerate() {
@@ -105,7 +107,7 @@ impl<'a> Mapper<'a> {
 }
 
 /// Replace a row of a tile by zeros.
-fn erase(layout: Layout, lane: usize, tile: &mut [Line]) {
+pub(super) fn erase(layout: Layout, lane: usize, tile: &mut [Line]) {
     for index in 0..layout.features() {
         feature_mut(tile, index)[lane] = 0;
     }

@@ -1,4 +1,4 @@
-//! Floats to fixed point, toward zero.
+//! Floats to fixed point, rounded toward zero.
 //!
 //! # Privacy
 //! Let f be the features of a row and b its constant. `weight` gives w ≤ 1 such that w·‖(f, b)‖ ≤ 1 + 2^−38 (or the
@@ -9,33 +9,33 @@
 //! matter beside a sum above one, and a sum below one needs no weight. The d products, d additions, one root, one
 //! division and one product have relative errors of at most 2^−53 each, and d ≤ 2^13.
 //!
-//! The argument is checked for every row all the same: the squares are summed as integers (of 32 bits, no further than 2^31),
-//! and a row above the bound would be replaced by zeros, which is a function of that row alone.
+//! The result is still checked for every row: the squares are summed as 32-bit integers (up to 2^31), and a row above the
+//! bound would be replaced by zeros, which is again a function of that row alone.
 
-use crate::kernel::cut;
-use crate::panel::layout::BITS;
+use crate::layout::BITS;
+use crate::number::clamp;
 
 /// 2^15.
 pub(crate) const ONE: f64 = (1u32 << BITS) as f64;
 /// The bound on Σq².
 pub const SQUARES: u32 = 1 << (2 * BITS);
-/// Targets are cut to ±2^30 units.
+/// Targets are clamped to ±2^30 steps.
 pub const LARGEST_TARGET: f64 = 1_073_741_824.0;
-/// Adding this rounds to an integer and leaves it in the low bits of the double.
+/// Adding this to a double rounds it to an integer and leaves the integer in the low bits.
 pub(crate) const SHIFT: f64 = 6_755_399_441_055_744.0;
 
-/// What to multiply a row by so that its norm is at most `bound`: at most one.
+/// Return the factor, at most one, that brings the norm of a row down to `bound`.
 #[inline(always)]
 pub(crate) fn weight(squares: f64, bound: f64) -> f64 {
-    // A row of zeros divides by zero: an infinity, and the smaller of it and one is one.
+    // For a row of zeros this divides by zero; the minimum of infinity and one is one.
     let weight = bound / squares.sqrt();
     if weight < 1.0 { weight } else { 1.0 }
 }
 
-/// A target in units, rounded to the nearest integer and cut to ±2^30.
+/// Return a target in steps, rounded to the nearest integer and clamped to ±2^30.
 ///
-/// No sensitivity rests on a target: it is the residual that is clipped, as an integer.
+/// No sensitivity depends on targets: residuals are clipped, as integers.
 #[inline(always)]
-pub(crate) fn target(y: f64, inverse_unit: f64) -> i32 {
-    (cut(y * inverse_unit, LARGEST_TARGET) + SHIFT).to_bits() as i32
+pub(crate) fn target(y: f64, inverse_step: f64) -> i32 {
+    (clamp(y * inverse_step, LARGEST_TARGET) + SHIFT).to_bits() as i32
 }

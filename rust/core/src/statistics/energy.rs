@@ -1,101 +1,107 @@
 //! The sum of squared clipped residuals.
 
-use super::blob::{Reader, Writer, add};
-use super::gradient::key;
-use crate::error::{Error, Result};
-use crate::panel::Theta;
-use crate::rowmap::RowMap;
+use super::sums::{Sums, statistic};
+use crate::error::Result;
+use crate::execution::{Execution, Path, Stop};
+use crate::layout::{LANES, Layout, Line};
+use crate::store::{Clip, PassSums, RESIDUAL_LOW_BITS, Residuals, Store, Theta};
 
-const KIND: &str = "energy";
-
-/// Σ g² for the residuals g of [`super::Gradient`], in units of the target's unit, squared.
+/// Σg² for the residuals g of [`super::Gradient`], in squared steps of the target.
 ///
 /// # Privacy
-/// A row contributes g² from 0 to τ²: the sensitivity is at most τ² when a row is added or removed, and no more when
-/// one is replaced.
-#[derive(Clone, PartialEq, Eq)]
+/// A row contributes g² between 0 and τ². The sensitivity is at most τ² when a row is added or removed, and also when one
+/// is replaced, for every θ. A dropped row is zero, and so is its residual.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Energy {
-    key: u64,
-    /// At most 2^40 a row.
-    sum: i128,
+    /// One number, at most 2^40 per row.
+    sums: Sums,
 }
 
-impl std::fmt::Debug for Energy {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Energy").finish_non_exhaustive()
-    }
-}
+statistic!(Energy, "energy", "row maps, theta or tau");
 
 impl Energy {
-    /// Zero, for this map, θ and τ.
-    pub(crate) fn new(map: &RowMap, theta: &Theta, tau: i32) -> Self {
-        Self { key: key(map, theta, tau), sum: 0 }
-    }
-
-    /// The sum: exact, private.
-    pub fn exact(&self) -> i128 {
-        self.sum
-    }
-
-    /// Add the sum of more rows.
-    pub(crate) fn add(&mut self, sum: i128) -> Result<()> {
-        add(std::slice::from_mut(&mut self.sum), std::iter::once(sum))
-    }
-
-    /// Add another part of the same sum.
+    /// Compute Σg² with g = clip(y − Xθ, ±`tau`), where `tau` is in steps of the target.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the row maps, θ or τ differ, [`Error::TooManyRows`] on overflow; nothing is
-    /// changed then.
-    pub fn merge(&mut self, other: &Self) -> Result<()> {
-        if self.key != other.key {
-            return Err(Error::Mismatch("row maps, theta or tau"));
-        }
-        self.add(other.sum)
+    /// [`crate::Error::Parameter`] or [`crate::Error::Shape`] for an invalid θ or τ; [`crate::Error::Interrupted`].
+    pub fn of(store: &Store, theta: &Theta, tau: i32, execution: &Execution, stop: Stop<'_>) -> Result<Self> {
+        let clip = Clip::new(tau, None)?;
+        let mut sums = Sums::zero(store.residual_key(theta, clip), 1);
+        let total = |squares: &Squares| sums.add(std::iter::once(squares.0));
+        store.pass(theta, clip, || Squares(0), execution, stop, total)?;
+        Ok(Self { sums })
     }
 
-    /// As bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut writer = Writer::new(KIND, self.key);
-        writer.integers(&[self.sum]);
-        writer.finish()
-    }
-
-    /// What [`Energy::to_bytes`] wrote.
+    /// Read what [`super::Statistic::to_bytes`] wrote.
     ///
     /// # Errors
-    /// [`Error::Blob`] if it did not write this.
+    /// [`crate::Error::Blob`] for other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (key, reader) = Reader::new(KIND, bytes)?;
-        match reader.integers(1)?[..] {
-            [sum] if sum >= 0 => Ok(Self { key, sum }),
-            _ => Err(Error::Blob { kind: KIND, reason: "a sum of squares is not negative" }),
+        let valid = |sums: &[i128]| matches!(sums, [sum] if *sum >= 0);
+        Ok(Self { sums: Sums::from_bytes("energy", bytes, valid)? })
+    }
+}
+
+/// The sum of a thread. A wave may have 2^25 rows with squares of up to 2^40, which would not fit into 64 bits.
+struct Squares(i128);
+
+impl PassSums for Squares {
+    fn add(&mut self, path: Path, group: &[Line], layout: Layout, residuals: &Residuals) {
+        let tiles = &residuals.tiles()[..group.len() / layout.lines()];
+        self.0 += i128::from(path.run(
+            #[inline(always)]
+            || squares(tiles),
+        ));
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+/// Σg² of a group of tiles: at most 32 · 16 · 2^40.
+#[inline(always)]
+fn squares(tiles: &[[[i16; LANES]; 2]]) -> i64 {
+    let mut sums = [0; LANES];
+    for [high, low] in tiles {
+        for lane in 0..LANES {
+            let g = (i32::from(high[lane]) << RESIDUAL_LOW_BITS) + i32::from(low[lane]);
+            sums[lane] += i64::from(g) * i64::from(g);
         }
     }
+    sums.iter().sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
+    use crate::statistics::Statistic;
 
-    #[test]
-    fn a_sum_that_overflows_is_refused_and_nothing_is_changed() {
-        let mut most = Energy { key: 1, sum: i128::MAX - 1 };
-        most.merge(&Energy { key: 1, sum: 1 }).unwrap();
-        assert_eq!(most.merge(&Energy { key: 1, sum: 1 }), Err(Error::TooManyRows));
-        assert_eq!(most.exact(), i128::MAX);
-        assert!(most.merge(&Energy { key: 2, sum: 0 }).is_err());
+    fn energy(key: u64, sum: i128) -> Energy {
+        let mut sums = Sums::zero(key, 1);
+        sums.add(std::iter::once(sum)).unwrap();
+        Energy { sums }
     }
 
     #[test]
-    fn bytes_of_a_negative_sum_are_refused() {
-        let read = |sum| Energy::from_bytes(&Energy { key: 7, sum }.to_bytes());
-        assert_eq!(read(1 << 100), Ok(Energy { key: 7, sum: 1 << 100 }));
+    fn overflow_is_an_error_and_changes_nothing() {
+        let mut most = energy(1, i128::MAX - 1);
+        most.merge(&energy(1, 1)).unwrap();
+        assert_eq!(most.merge(&energy(1, 1)), Err(Error::TooManyRows));
+        assert_eq!(most.exact(), [i128::MAX]);
+        assert_eq!(most.merge(&energy(2, 0)), Err(Error::Mismatch("row maps, theta or tau")));
+    }
+
+    #[test]
+    fn bytes_of_a_negative_sum_are_rejected() {
+        let read = |sum| Energy::from_bytes(&energy(7, sum).to_bytes());
+        assert_eq!(read(1 << 100), Ok(energy(7, 1 << 100)));
         assert!(read(-1).is_err());
     }
 
     #[test]
-    fn nothing_of_the_sum_is_printed() {
-        assert!(!format!("{:?}", Energy { key: 7, sum: 123_456 }).contains("123"));
+    fn the_sum_is_not_printed() {
+        assert!(!format!("{:?}", energy(7, 123_456)).contains("123"));
     }
 }

@@ -2,14 +2,12 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::blob::{Reader, Writer, add};
+use super::sums::{Sums, statistic};
 use crate::error::{Error, Result, parameter};
-use crate::kernel::cut;
-use crate::panel::batch::WAVE_VALUES;
-use crate::panel::layout::MOST_FEATURES;
-use crate::rowmap::{Input, Missing};
-use crate::source::{Rows, STRIP, Source};
-use crate::threads::{Execution, Stop, waves};
+use crate::execution::{Execution, Stop};
+use crate::layout::MOST_FEATURES;
+use crate::number::clamp;
+use crate::source::{Input, Missing, STRIP, Scan, Source, StripColumn};
 
 /// Entries are multiples of bound · 2^−24.
 pub const EXAMPLE_BITS: u32 = 24;
@@ -17,43 +15,35 @@ pub const EXAMPLE_BITS: u32 = 24;
 const SQUARES: f64 = (1u64 << (2 * EXAMPLE_BITS)) as f64;
 /// 1 − 2^−38.
 const SHORTER: f64 = 1.0 - 1.0 / (1u64 << 38) as f64;
-/// Numbers are cut here, so that their products stay in the range of doubles.
+/// Numbers are clamped to this size, so that their products stay in the range of doubles.
 const LARGEST: f64 = 1e150;
-/// Rows that a thread takes at a time.
-const BLOCK_ROWS: usize = 1024;
 
-/// Σ clip(r·x, bound) with r = y − x·θ, in units of bound · 2^−24; a last entry for a constant one if there is one.
+/// Σ clip(r·x, bound) with r = y − x·θ, in multiples of bound · 2^−24. The last entry is for the constant, if there is one.
 ///
 /// # Privacy
-/// A row contributes integers q with Σq² ≤ 2^48 for every input whatsoever: the vector r·x is scaled down to norm one
-/// (in units of the bound) and truncated toward zero. The ℓ2 sensitivity is 2^24 when a row is added or removed, 2^25
-/// when one is replaced. As in [`crate::rowmap::quantise`], the computed norm has a relative error of at most
-/// (d + 5)·2^−53 < 2^−39; norms are cut at 1 − 2^−38, so that the true one is below one. The sum of squares is checked
-/// all the same, exactly, and a row above the bound would be left out.
-#[derive(Clone, PartialEq, Eq)]
+/// A row contributes integers q with Σq² ≤ 2^48 for every input: the vector r·x is scaled down to the norm `bound` and
+/// truncated toward zero. The ℓ2 sensitivity is 2^24 when a row is added or removed and 2^25 when one is replaced. As in
+/// [`crate::rowmap::quantise`], the computed norm has a relative error of at most (d + 5)·2^−53 < 2^−39; norms are limited
+/// to 1 − 2^−38 of the bound, so that the true norm is below the bound. The sum of squares is still checked exactly, and a
+/// row above the bound would be dropped.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExampleGradient {
-    key: u64,
-    sums: Vec<i128>,
+    sums: Sums,
 }
 
-impl std::fmt::Debug for ExampleGradient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ExampleGradient").field("features", &self.sums.len()).finish_non_exhaustive()
-    }
-}
+statistic!(ExampleGradient, "example gradient", "theta or the bound");
 
-/// The room of a thread.
-struct Room {
-    input: Input,
-    vectors: Vec<Rows>,
+/// The buffers of a thread: the vectors of a strip of rows, and its sums.
+struct Buffers {
+    vectors: Vec<StripColumn>,
     sums: Vec<i64>,
 }
 
 impl ExampleGradient {
-    /// The sum over a batch at `theta`, which has an entry more than the batch has columns if there is a constant.
+    /// Compute the sum over a batch. If `theta` has one entry more than x has columns, the last one is for a constant.
     ///
     /// # Errors
-    /// [`Error::Parameter`] and [`Error::Shape`] for what does not fit, [`Error::NotFinite`], [`Error::Interrupted`].
+    /// [`Error::Parameter`], [`Error::Shape`], [`Error::NotFinite`], [`Error::Interrupted`].
     pub fn of(
         source: &dyn Source,
         theta: &[f64],
@@ -67,7 +57,7 @@ impl ExampleGradient {
             return Err(Error::Shape { what: "coefficients", expected: width, got: theta.len() });
         }
         if !(1..=MOST_FEATURES).contains(&theta.len()) {
-            return Err(parameter("features", format!("from 1 to {MOST_FEATURES}"), theta.len()));
+            return Err(parameter("features", format!("between 1 and {MOST_FEATURES}"), theta.len()));
         }
         if theta.iter().any(|value| !value.is_finite()) {
             return Err(parameter("theta", "finite", "NaN or infinity"));
@@ -75,71 +65,27 @@ impl ExampleGradient {
         if !(1e-100..=1e100).contains(&bound) {
             return Err(parameter("bound", "between 1e-100 and 1e100", bound));
         }
-        let mut total = Self { key: key(theta, bound), sums: vec![0; theta.len()] };
-        let path = execution.path();
-        waves(source.rows(), WAVE_VALUES / source.columns(), stop, |rows| {
-            let room = || Room {
-                input: Input::new(),
-                vectors: vec![Rows::ZERO; theta.len()],
-                sums: vec![0; theta.len()],
-            };
-            let work = |room: &mut Room, start: usize| {
-                let end = rows.end.min(start + BLOCK_ROWS);
-                for start in (start..end).step_by(STRIP) {
-                    room.input.read(path, source, start, STRIP.min(end - start), missing)?;
-                    path.run(
-                        #[inline(always)]
-                        || add_strip(&room.input, theta, bound, &mut room.vectors, &mut room.sums),
-                    );
-                }
-                Ok(())
-            };
-            let merge = |a: &mut Room, b: Room| {
-                a.sums.iter_mut().zip(b.sums).for_each(|(a, b)| *a += b);
-                Ok(())
-            };
-            let cost = rows.len() * source.columns();
-            let room = execution.fold(cost, rows.clone().step_by(BLOCK_ROWS), room, work, merge)?;
-            add(&mut total.sums, room.sums.into_iter().map(i128::from))
-        })?;
-        Ok(total)
+        let mut sums = Sums::zero(key(theta, bound), theta.len());
+        let buffers =
+            || Buffers { vectors: vec![StripColumn::ZERO; theta.len()], sums: vec![0; theta.len()] };
+        Scan { source, missing, execution }.fold(
+            stop,
+            buffers,
+            #[inline(always)]
+            |buffers, input| add_strip(input, theta, bound, &mut buffers.vectors, &mut buffers.sums),
+            |a, b| a.sums.iter_mut().zip(b.sums).for_each(|(a, b)| *a += b),
+            |buffers| sums.add(buffers.sums.into_iter().map(i128::from)),
+        )?;
+        Ok(Self { sums })
     }
 
-    /// The sums: exact, private.
-    pub fn exact(&self) -> &[i128] {
-        &self.sums
-    }
-
-    /// Add another part of the same sum.
+    /// Read what [`super::Statistic::to_bytes`] wrote.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if θ or the bound differ; nothing is changed then.
-    pub fn merge(&mut self, other: &Self) -> Result<()> {
-        if (self.key, self.sums.len()) != (other.key, other.sums.len()) {
-            return Err(Error::Mismatch("theta or the bound"));
-        }
-        add(&mut self.sums, other.sums.iter().copied())
-    }
-
-    /// As bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut writer = Writer::new("example gradient", self.key);
-        writer.bytes(&(self.sums.len() as u64).to_le_bytes());
-        writer.integers(&self.sums);
-        writer.finish()
-    }
-
-    /// What [`ExampleGradient::to_bytes`] wrote.
-    ///
-    /// # Errors
-    /// [`Error::Blob`] if it did not write this.
+    /// [`Error::Blob`] for other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (key, mut reader) = Reader::new("example gradient", bytes)?;
-        let features = reader.number()? as usize;
-        if !(1..=MOST_FEATURES).contains(&features) {
-            return Err(Error::Blob { kind: "example gradient", reason: "wrong shape" });
-        }
-        Ok(Self { key, sums: reader.integers(features)? })
+        let valid = |sums: &[i128]| (1..=MOST_FEATURES).contains(&sums.len());
+        Ok(Self { sums: Sums::from_bytes("example gradient", bytes, valid)? })
     }
 }
 
@@ -151,9 +97,9 @@ fn key(theta: &[f64], bound: f64) -> u64 {
     hash.digest()
 }
 
-/// Add the rows of a strip. The order of operations within a row is that of the columns.
+/// Add the rows of a strip. Within a row, the order of operations is the order of the columns.
 #[inline(always)]
-fn add_strip(input: &Input, theta: &[f64], bound: f64, vectors: &mut [Rows], sums: &mut [i64]) {
+fn add_strip(input: &Input, theta: &[f64], bound: f64, vectors: &mut [StripColumn], sums: &mut [i64]) {
     let (columns, target) = input.columns().split_at(input.columns().len() - 1);
     let mut residual = target[0];
     for (column, theta) in columns.iter().zip(theta) {
@@ -167,13 +113,13 @@ fn add_strip(input: &Input, theta: &[f64], bound: f64, vectors: &mut [Rows], sum
         }
     }
     for residual in residual.iter_mut() {
-        *residual = cut(*residual, LARGEST);
+        *residual = clamp(*residual, LARGEST);
     }
     let mut squares = [0.0; STRIP];
     for (index, vector) in vectors.iter_mut().enumerate() {
         for row in 0..STRIP {
-            let x = columns.get(index).map_or(1.0, |column| cut(column[row], LARGEST));
-            vector[row] = cut(x * residual[row], LARGEST);
+            let x = columns.get(index).map_or(1.0, |column| clamp(column[row], LARGEST));
+            vector[row] = clamp(x * residual[row], LARGEST);
             squares[row] += vector[row] * vector[row];
         }
     }
@@ -200,10 +146,12 @@ fn add_strip(input: &Input, theta: &[f64], bound: f64, vectors: &mut [Rows], sum
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::kernel::Path;
-    use crate::source::Dense;
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::execution::Path;
+    use crate::source::Dense;
+    use crate::statistics::Statistic;
 
     fn of(x: &[f64], y: &[f64], theta: &[f64], bound: f64, execution: &Execution) -> ExampleGradient {
         let source = Dense::new(x, y).unwrap();
@@ -225,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn is_the_plain_sum_where_nothing_is_clipped() {
+    fn without_clipping_it_is_the_plain_sum() {
         let x: Vec<f64> = (0..700).map(|i| f64::from(i % 17) / 16.0).collect();
         let y: Vec<f64> = (0..100).map(|i| f64::from(i % 5)).collect();
         let theta = [0.5, -0.25, 0.0, 1.0, 0.125, 0.0, 0.25, 2.0];

@@ -1,25 +1,23 @@
-//! Counts per column, on signed powers of two or on equal bins.
+//! Counts per column, in bins of signed powers of two or of equal width.
 
-use super::blob::{Reader, Writer, add};
-use crate::error::{Error, Result, parameter};
-use crate::panel::batch::WAVE_VALUES;
-use crate::rowmap::{Input, Missing};
-use crate::source::{Rows, STRIP, Source};
-use crate::threads::{Execution, Stop, waves};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Most bins of one column.
-const MOST_BINS: usize = 1 << 20;
-/// Rows that a thread takes at a time.
-const BLOCK_ROWS: usize = 1024;
+use super::sums::{Statistic, Sums, statistic};
+use crate::error::{Result, parameter};
+use crate::execution::{Execution, Stop};
+use crate::number::non_negative;
+use crate::source::{Input, Missing, STRIP, Scan, Source, StripColumn, check_columns};
 
-/// How a column is cut into bins.
+/// The most bins of one column.
+const MOST_BINS: usize = 1 << 20;
+
+/// The bins of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bins {
     /// The column is not counted.
     Skip,
-    /// Bins of [2^e, 2^(e+1)) for e from `least` to `most`, for negative numbers mirrored, and one in the middle
-    /// for |x| < 2^least; larger numbers count in the outermost bins.
+    /// Bins [2^e, 2^(e+1)) for e from `least` to `most`, the same for negative numbers, and one in the middle for
+    /// |x| < 2^least. Larger numbers are counted in the outermost bins.
     Powers {
         /// The smallest exponent.
         least: i32,
@@ -28,45 +26,45 @@ pub enum Bins {
     },
     /// `count` equal bins from `low` to `high`, one below and one above.
     Equal {
-        /// Where the first bin begins.
+        /// The start of the first bin.
         low: f64,
-        /// Where the last bin ends.
+        /// The end of the last bin.
         high: f64,
-        /// Bins between the two.
+        /// The number of bins between the two.
         count: usize,
     },
 }
 
 impl Bins {
-    /// Signed powers of two.
+    /// Create bins of signed powers of two.
     ///
     /// # Errors
-    /// [`Error::Parameter`] unless −1022 ≤ least ≤ most ≤ 1023.
+    /// [`crate::Error::Parameter`] unless −1022 ≤ least ≤ most ≤ 1023.
     pub fn powers(least: i32, most: i32) -> Result<Self> {
         if -1022 <= least && least <= most && most <= 1023 {
             Ok(Self::Powers { least, most })
         } else {
-            Err(parameter("exponents", "ordered and from -1022 to 1023", format!("{least} to {most}")))
+            Err(parameter("exponents", "ordered and between -1022 and 1023", format!("{least} to {most}")))
         }
     }
 
-    /// Equal bins.
+    /// Create bins of equal width.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for bounds that are not finite, not ordered or so close that bins have no width.
+    /// [`crate::Error::Parameter`] if the bounds are not finite, not ordered or so close that bins have no width.
     pub fn equal(low: f64, high: f64, count: usize) -> Result<Self> {
         if !(1..=MOST_BINS).contains(&count) {
-            return Err(parameter("bins", format!("from 1 to {MOST_BINS}"), count));
+            return Err(parameter("bins", format!("between 1 and {MOST_BINS}"), count));
         }
         let scale = count as f64 / (high - low);
         if low.is_finite() && high.is_finite() && low < high && scale.is_normal() {
             Ok(Self::Equal { low, high, count })
         } else {
-            Err(parameter("bounds", "finite, ordered and apart", format!("{low} to {high}")))
+            Err(parameter("bounds", "finite, ordered and distinct", format!("{low} to {high}")))
         }
     }
 
-    /// How many counts the column has.
+    /// The number of counts of the column.
     pub fn len(&self) -> usize {
         match *self {
             Self::Skip => 0,
@@ -80,16 +78,16 @@ impl Bins {
         self.len() == 0
     }
 
-    /// The bin of every value. Every number falls into exactly one bin.
+    /// Return the bin of every value. Every number is in exactly one bin.
     #[inline(always)]
-    fn places(&self, values: &Rows) -> [u32; STRIP] {
+    fn places(&self, values: &StripColumn) -> [u32; STRIP] {
         let mut places = [0; STRIP];
         match *self {
             Self::Skip => {}
             Self::Powers { least, most } => {
                 let middle = most - least + 1;
                 for (place, value) in places.iter_mut().zip(values.iter()) {
-                    // The exponent as the bits have it: exact, and small enough for subnormal numbers.
+                    // The exponent in the bits of the number: exact, and −1023 for subnormal numbers.
                     let high = (value.to_bits() >> 32) as u32;
                     let exponent = ((high >> 20) & 0x7ff) as i32 - 1023;
                     let step = exponent.max(least - 1).min(most) - least + 1;
@@ -99,18 +97,18 @@ impl Bins {
             Self::Equal { low, high, count } => {
                 let scale = count as f64 / (high - low);
                 for (place, value) in places.iter_mut().zip(values.iter()) {
-                    *place = non_negative(((value - low) * scale).floor() + 1.0, (count + 1) as f64);
+                    *place = non_negative(((value - low) * scale).floor() + 1.0, (count + 1) as u32);
                 }
             }
         }
         places
     }
 
-    /// Count the values for which `keep` is not zero, those of odd rows in the second half of `counts`.
+    /// Count the values for which `keep` is not zero: those of even rows in `even`, those of odd rows in `odd`.
     ///
-    /// Two halves, because the next count of the same bin would have to wait for the one before.
+    /// With one array, counting a bin again would have to wait for the previous count.
     #[inline(always)]
-    fn count(&self, values: &Rows, keep: Option<&Rows>, even: &mut [u32], odd: &mut [u32]) {
+    fn count(&self, values: &StripColumn, keep: Option<&StripColumn>, even: &mut [u32], odd: &mut [u32]) {
         let places = self.places(values);
         let (pairs, _) = places.as_chunks::<2>();
         if let Some(keep) = keep {
@@ -137,17 +135,7 @@ impl Bins {
     }
 }
 
-/// A whole number between zero and `most`; numbers beyond, and NaN, become the nearest of them.
-#[inline(always)]
-#[allow(unsafe_code)]
-fn non_negative(value: f64, most: f64) -> u32 {
-    let value = if value < most { value } else { most };
-    let value = if value > 0.0 { value } else { 0.0 };
-    // SAFETY: not NaN, and between zero and the number of a column's bins.
-    unsafe { value.to_int_unchecked::<i32>() as u32 }
-}
-
-/// Count a strip of rows: the first half of `counts` and the second are added up later.
+/// Count a strip of rows. The two halves of `counts` are added later.
 #[inline(always)]
 fn count_strip(bins: &[Bins], input: &Input, counts: &mut [u32]) {
     let whole = input.keep().iter().all(|&keep| keep != 0.0);
@@ -168,23 +156,19 @@ fn count_strip(bins: &[Bins], input: &Input, counts: &mut [u32]) {
 /// # Privacy
 /// A row adds one to one bin of each of k columns: the ℓ2 sensitivity is √k when a row is added or removed, at most
 /// √(2k) when one is replaced.
-#[derive(Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
     bins: Vec<Bins>,
-    counts: Vec<i128>,
+    sums: Sums,
 }
 
-impl std::fmt::Debug for Histogram {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Histogram").field("bins", &self.bins).finish_non_exhaustive()
-    }
-}
+statistic!(Histogram, "histogram", "bins");
 
 impl Histogram {
-    /// All zero, for columns with these bins, the target last.
+    /// Create counts of zero for columns with these bins, the target last.
     pub fn new(bins: Vec<Bins>) -> Self {
-        let counts = vec![0; bins.iter().map(Bins::len).sum()];
-        Self { bins, counts }
+        let (key, len) = (key(&bins), bins.iter().map(Bins::len).sum());
+        Self { bins, sums: Sums::zero(key, len) }
     }
 
     /// The bins of every column.
@@ -192,26 +176,15 @@ impl Histogram {
         &self.bins
     }
 
-    /// Columns that are counted: k of the sensitivity.
+    /// The number of columns that are counted: k in the sensitivity.
     pub fn counted(&self) -> usize {
         self.bins.iter().filter(|bins| !bins.is_empty()).count()
-    }
-
-    /// The counts of all columns, one after the other: exact, private.
-    pub fn exact(&self) -> &[i128] {
-        &self.counts
-    }
-
-    fn key(&self) -> u64 {
-        let mut hash = Xxh3::new();
-        self.bins.iter().for_each(|bins| bins.hash_into(&mut hash));
-        hash.digest()
     }
 
     /// Count the rows of a batch.
     ///
     /// # Errors
-    /// [`Error::Shape`], [`Error::NotFinite`], [`Error::Interrupted`]; then nothing of the batch is counted.
+    /// [`crate::Error::Shape`], [`crate::Error::NotFinite`], [`crate::Error::Interrupted`]; the counts are then unchanged.
     pub fn extend(
         &mut self,
         source: &dyn Source,
@@ -219,72 +192,43 @@ impl Histogram {
         execution: &Execution,
         stop: Stop<'_>,
     ) -> Result<()> {
-        if source.columns() != self.bins.len() {
-            let (expected, got) = (self.bins.len(), source.columns());
-            return Err(Error::Shape { what: "columns, with the target", expected, got });
-        }
-        let length = self.counts.len();
+        check_columns(source, self.bins.len())?;
+        let (bins, length) = (&self.bins, self.exact().len());
         let mut total = vec![0; length];
-        let bins = &self.bins;
-        // Few enough rows for counts of 32 bits.
-        let wave = (WAVE_VALUES / source.columns()).min(1 << 30);
-        waves(source.rows(), wave, stop, |rows| {
-            let work = |(input, counts): &mut (Input, Vec<u32>), start: usize| {
-                let end = rows.end.min(start + BLOCK_ROWS);
-                for start in (start..end).step_by(STRIP) {
-                    input.read(execution.path(), source, start, STRIP.min(end - start), missing)?;
-                    execution.path().run(
-                        #[inline(always)]
-                        || count_strip(bins, input, counts),
-                    );
+        Scan { source, missing, execution }.fold(
+            stop,
+            || vec![0u32; 2 * length],
+            #[inline(always)]
+            |counts: &mut Vec<u32>, input| count_strip(bins, input, counts),
+            |a, b| a.iter_mut().zip(b).for_each(|(a, b)| *a += b),
+            |counts| {
+                let (even, odd) = counts.split_at(length);
+                for (total, (even, odd)) in total.iter_mut().zip(even.iter().zip(odd)) {
+                    *total += i128::from(*even) + i128::from(*odd);
                 }
                 Ok(())
-            };
-            let merge = |(_, a): &mut (Input, Vec<u32>), (_, b): (Input, Vec<u32>)| {
-                a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-                Ok(())
-            };
-            let start = || (Input::new(), vec![0u32; 2 * length]);
-            let cost = rows.len() * source.columns();
-            let (_, counts) = execution.fold(cost, rows.clone().step_by(BLOCK_ROWS), start, work, merge)?;
-            let (even, odd) = counts.split_at(length);
-            for (total, (even, odd)) in total.iter_mut().zip(even.iter().zip(odd)) {
-                *total += i128::from(*even) + i128::from(*odd);
-            }
-            Ok(())
-        })?;
-        add(&mut self.counts, total.into_iter())
+            },
+        )?;
+        self.sums.add(total.into_iter())
     }
 
-    /// Add another part of the same counts.
+    /// Read what [`Statistic::to_bytes`] wrote for the same bins.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the bins differ; nothing is changed then.
-    pub fn merge(&mut self, other: &Self) -> Result<()> {
-        if self.bins != other.bins {
-            return Err(Error::Mismatch("bins"));
-        }
-        add(&mut self.counts, other.counts.iter().copied())
-    }
-
-    /// As bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut writer = Writer::new("histogram", self.key());
-        writer.integers(&self.counts);
-        writer.finish()
-    }
-
-    /// What [`Histogram::to_bytes`] wrote, for the same bins.
-    ///
-    /// # Errors
-    /// [`Error::Blob`] if it did not write this, [`Error::Mismatch`] if the bins are others.
+    /// [`crate::Error::Blob`] for other bytes, [`crate::Error::Mismatch`] for other bins.
     pub fn from_bytes(bins: Vec<Bins>, bytes: &[u8]) -> Result<Self> {
-        let empty = Self::new(bins);
-        let (key, reader) = Reader::new("histogram", bytes)?;
-        if key != empty.key() {
-            return Err(Error::Mismatch("bins"));
-        }
-        let counts = reader.integers(empty.counts.len())?;
-        Ok(Self { counts, ..empty })
+        let read = Self { sums: Sums::from_bytes(Self::KIND, bytes, |_| true)?, bins: bins.clone() };
+        let mut histogram = Self::new(bins);
+        histogram.merge(&read)?;
+        Ok(histogram)
     }
+}
+
+/// A hash of the bins.
+fn key(bins: &[Bins]) -> u64 {
+    let mut hash = Xxh3::new();
+    for bins in bins {
+        bins.hash_into(&mut hash);
+    }
+    hash.digest()
 }

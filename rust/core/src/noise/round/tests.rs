@@ -1,4 +1,4 @@
-//! The rounding against its definition, on limbs of any number and on Python's fractions.
+//! The rounding against its definition, in long integers and in Python's fractions.
 
 use super::*;
 use crate::noise::bits::testing::Script;
@@ -6,8 +6,8 @@ use crate::noise::limbs::Natural;
 use crate::noise::normal::WHOLE_LIMIT;
 use proptest::prelude::*;
 
-/// The definition: the first number of digits for which the whole interval of the fraction rounds to one
-/// integer, and that integer. With `count` digits the magnitude is in `[N, N+1)·2^(-64·count)`.
+/// The definition: return the integer to which the whole interval of the fraction rounds, and the smallest number of digits
+/// for which it does. With `count` digits the magnitude is in `[N, N+1)·2^(-64·count)`.
 fn reference(sigma: Sigma, whole: u32, digits: &[u64]) -> (u128, usize) {
     let (mantissa, exponent) = sigma.parts();
     for count in 1..=digits.len() {
@@ -25,7 +25,7 @@ fn reference(sigma: Sigma, whole: u32, digits: &[u64]) -> (u128, usize) {
     panic!("{} digits do not decide", digits.len());
 }
 
-/// The result for a magnitude with these digits, and how many of them were drawn.
+/// Return the result for a magnitude with these digits, and the number of digits drawn.
 fn rounded(sigma: Sigma, whole: u32, digits: &[u64]) -> (u128, usize) {
     let mut bits = Script::bits(digits);
     let mut fraction = Uniform::new(&mut bits);
@@ -34,7 +34,7 @@ fn rounded(sigma: Sigma, whole: u32, digits: &[u64]) -> (u128, usize) {
     (result, fraction.digits())
 }
 
-/// The magnitude `(j - 1/2)/σ` at which the result changes from `j - 1` to `j`, cut after four digits.
+/// The magnitude `(j - 1/2)/σ` at which the result changes from `j - 1` to `j`, truncated after four digits.
 fn boundary(sigma: Sigma, j: u128) -> (u64, [u64; 4]) {
     let (mantissa, exponent) = sigma.parts();
     let odd = 2 * j - 1;
@@ -65,8 +65,7 @@ proptest! {
         whole in prop_oneof![4 => 0u32..8, 1 => 0..WHOLE_LIMIT],
         digits in prop::collection::vec(digit(), 12),
     ) {
-        // A dozen digits out of four kinds may all agree with a bound; then one more, in the middle, ends
-        // it.
+        // A dozen digits of these four kinds may all agree with a bound; the two digits after them do not.
         let digits = [&digits[..], &[0x5555_5555_5555_5555, 0x3333_3333_3333_3333]].concat();
         prop_assert_eq!(rounded(sigma, whole, &digits), reference(sigma, whole, &digits));
     }
@@ -91,8 +90,7 @@ proptest! {
     }
 }
 
-/// Digits that follow a boundary decide where they leave it, on either side: here at the fourth and the
-/// fifth.
+/// Digits that agree with a boundary decide at the first one that differs, on either side: here the fourth and the fifth.
 #[test]
 fn boundaries_need_many_digits() {
     for (value, j) in [(0.3, 1), (7.5, 11), (1e6, 123_456), (1e17, 3), (3e25, 1 << 84), (1e30, 99)] {
@@ -100,8 +98,7 @@ fn boundaries_need_many_digits() {
         let (whole, digits) = boundary(sigma, j);
         let below = [&digits[..3], &[digits[3] - 1]].concat();
         assert_eq!(rounded(sigma, whole as u32, &below), (j - 1, 4));
-        // On the last digit of the cut boundary the fifth decides: below the boundary with 0, not with
-        // all ones.
+        // If all four digits of the truncated boundary agree, the fifth decides: 0 is below the boundary, all ones are not.
         assert_eq!(rounded(sigma, whole as u32, &[&digits[..], &[0]].concat()), (j - 1, 5));
         assert_eq!(rounded(sigma, whole as u32, &[&digits[..], &[u64::MAX]].concat()), (j, 5));
         let above = [&digits[..3], &[digits[3] + 1]].concat();
@@ -109,7 +106,7 @@ fn boundaries_need_many_digits() {
     }
 }
 
-/// A boundary with finitely many digits is decided when its last digit is met.
+/// A boundary with finitely many digits is decided at its last digit.
 #[test]
 fn a_boundary_that_ends_needs_no_more_digits() {
     let one = Sigma::new(1.0).unwrap();

@@ -1,0 +1,122 @@
+"""Files that are written completely or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from typing import IO, Any, cast
+
+__all__ = ["NamedWriter", "errors_named", "whole_file"]
+
+
+class NamedWriter(io.BufferedWriter):
+    """A writer whose errors contain the name of the file, even if the disk is full.
+
+    Parameters
+    ----------
+    raw : RawIOBase
+        The file.
+    label : str
+        The name of the file in errors.
+    """
+
+    def __init__(self, raw: io.RawIOBase, label: str) -> None:
+        super().__init__(raw)
+        self._label = label
+
+    def write(self, data: Any, /) -> int:
+        """Write bytes."""
+        with errors_named(self._label):
+            return super().write(data)
+
+    def flush(self) -> None:
+        """Write buffered bytes."""
+        with errors_named(self._label):
+            super().flush()
+
+
+@contextlib.contextmanager
+def errors_named(label: str) -> Iterator[None]:
+    """Add the name of a file to errors that have none."""
+    try:
+        yield
+    except OSError as error:
+        # Errors without a number have their own message.
+        if error.filename is None and error.errno is not None:
+            error.filename = label
+        raise
+
+
+@contextlib.contextmanager
+def whole_file(
+    path: str | os.PathLike[str], before: Callable[[str], None] | None = None
+) -> Iterator[IO[bytes]]:
+    """Open a temporary file for writing, and rename it at the end if there was no error.
+
+    Parameters
+    ----------
+    path : str or path
+        The final name. An existing file is replaced and its permissions are kept; links are
+        followed.
+    before : callable, optional
+        Called with the temporary name before the file is created.
+
+    Yields
+    ------
+    binary file
+        A file in the same folder, whose temporary name (``file.name``) starts with a dot.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+
+    Privacy
+    -------
+    The content may be personal data. Until the end only the owner can read it, whatever the final
+    permissions will be.
+    """
+    target = os.path.realpath(path)
+    mode = os.stat(target).st_mode if os.path.exists(target) else None
+    if mode is not None and not stat.S_ISREG(mode):
+        number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EEXIST
+        raise OSError(number, os.strerror(number), os.fspath(path))
+    folder, name = os.path.split(target)
+    part = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part")
+    if before is not None:
+        before(part)
+    label = os.fspath(path)
+    try:
+        raw = open(part, "xb", buffering=0, opener=_for_owner)  # noqa: SIM115
+    except OSError as error:
+        # With the final name.
+        raise OSError(error.errno, error.strerror, label) from None
+    try:
+        with NamedWriter(raw, label) as file:
+            yield cast(IO[bytes], file)
+            file.flush()
+            with errors_named(label):
+                os.fsync(file.fileno())
+        os.chmod(part, _usual_mode() if mode is None else stat.S_IMODE(mode))
+        os.replace(part, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part)
+        raise
+
+
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _usual_mode() -> int:
+    """Return the permissions of a new file."""
+    # The mask can only be read by setting it: to a strict one, because all threads share it.
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask

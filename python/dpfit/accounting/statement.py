@@ -1,0 +1,204 @@
+"""Privacy records in plain English, for readers who are not statisticians.
+
+Privacy
+-------
+All numbers are rounded up, so the text never promises more than the record.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+from dpfit.accounting.events import Event, Release
+
+if TYPE_CHECKING:
+    from dpfit.accounting.record import PrivacyRecord
+
+__all__ = [
+    "as_html",
+    "as_paragraph",
+    "as_text",
+    "detection_percent",
+    "probability_factor",
+    "rounded_down",
+    "rounded_up",
+]
+
+_FALSE_POSITIVE_RATE = 0.05
+_WEAK_EPSILON = 10.0
+_LARGEST_SHOWN_FACTOR = 1e6
+
+
+def as_text(record: PrivacyRecord) -> str:
+    """Return the record as a few aligned lines."""
+    fields = _fields(record)
+    width = max(len(name) for name, _ in fields)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in fields)
+
+
+def as_html(record: PrivacyRecord) -> str:
+    """Return the record as an HTML table, followed by its statement."""
+    cells = "".join(
+        f'<tr><th style="text-align:left">{html.escape(name)}</th>'
+        f'<td style="text-align:left">{html.escape(value)}</td></tr>'
+        for name, value in _fields(record)
+    )
+    return f"<table>{cells}</table><p>{html.escape(as_paragraph(record))}</p>"
+
+
+def as_paragraph(record: PrivacyRecord) -> str:
+    """Return the record as a paragraph of plain English."""
+    sentences = []
+    if record.insecure_seed:
+        sentences.append(
+            "NOT PRIVATE: the noise came from a fixed seed, so anyone who knows or guesses the "
+            "seed can remove the noise. With a random seed, the following would hold."
+        )
+    sentences += [*_guarantee(record), _detection(record), _releases(record)]
+    sentences.append(
+        "This holds if bounds and other settings were chosen without looking at the data. The "
+        "privacy cost adds to the cost of everything else released from the same data."
+    )
+    sentences += [note if note.endswith((".", "!", "?")) else f"{note}." for note in record.notes]
+    return " ".join(sentences)
+
+
+def rounded_up(value: float, digits: int = 6) -> str:
+    """Return a number with few significant digits, rounded up."""
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def rounded_down(value: float, digits: int = 6) -> str:
+    """Return a number with few significant digits, rounded down: for a budget that is granted."""
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def _rounded(value: float, digits: int, rounding: str) -> str:
+    rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(repr(value)))
+    return f"{float(rounded):g}"
+
+
+def probability_factor(epsilon: float) -> str | None:
+    """Return exp(epsilon) with few digits, rounded up; None if it exceeds a million.
+
+    For a factor close to 1, the digits are those of its excess over 1.
+    """
+    if epsilon < 1.0:
+        excess = Context(prec=2, rounding=ROUND_CEILING).create_decimal(
+            Decimal(repr(math.expm1(epsilon)))
+        )
+        return f"{(1 + excess).normalize():f}"
+    factor = math.exp(min(epsilon, 700.0))
+    return rounded_up(factor, 3) if factor < _LARGEST_SHOWN_FACTOR else None
+
+
+def detection_percent(mu: float) -> float:
+    """Return the power of the best test with a 5 % false-positive rate, in percent, rounded up."""
+    normal = NormalDist()
+    return _percent(normal.cdf(mu - normal.inv_cdf(1.0 - _FALSE_POSITIVE_RATE)))
+
+
+def _guarantee(record: PrivacyRecord) -> list[str]:
+    """State what is protected, how well, and what is public."""
+    label, replaces = record.unit_label, record.neighbors == "replace"
+    protects, rows, any_one = f"This model protects each {label}", "row", f"any one {label}"
+    if record.max_rows is not None:
+        used = "1 row of each is" if record.max_rows == 1 else f"{record.max_rows} rows of each are"
+        protects += f" (at most {used} used)"
+        rows, any_one = "rows", f"all rows of any one {label}"
+    if record.epsilon is None or record.delta is None:
+        sentences = [
+            f"{protects}: deciding from the result whether any one {label} was "
+            f"{_happened(record)} is at least as hard as deciding whether a single random number "
+            "was drawn from a normal distribution with mean 0 or with mean "
+            f"{rounded_up(record.mu or 0.0)}, both with variance 1 (Gaussian differential privacy)."
+        ]
+    else:
+        change = (
+            f"replacing {any_one} with any other {rows}"
+            if replaces
+            else (f"adding or removing {any_one}")
+        )
+        epsilon = rounded_up(record.epsilon)
+        factor = probability_factor(record.epsilon) or f"e^{epsilon}"
+        plus = f", plus {rounded_up(record.delta)} (delta)" if record.delta > 0.0 else ""
+        sentences = [
+            f"{protects}: {change} changes the probability of any result by at most a factor of "
+            f"{factor} (epsilon = {epsilon}){plus}."
+        ]
+        if record.epsilon > _WEAK_EPSILON:
+            sentences.append("An epsilon above 10 is commonly regarded as weak protection.")
+    if replaces:
+        counted = "rows" if record.max_rows is None else "units"
+        sentences.append(f"The number of {counted} is treated as public.")
+    return sentences
+
+
+def _happened(record: PrivacyRecord) -> str:
+    return "replaced" if record.neighbors == "replace" else "included"
+
+
+def _detection(record: PrivacyRecord) -> str:
+    """State the largest power of a test with a 5 % false-positive rate."""
+    if record.mu is not None and _is_gaussian(record):
+        percent = detection_percent(record.mu)
+    else:
+        epsilon, delta = record.epsilon or 0.0, record.delta or 0.0
+        missed = math.exp(-epsilon) * (1.0 - delta - _FALSE_POSITIVE_RATE)
+        alarms = math.exp(min(epsilon, 9.0)) * _FALSE_POSITIVE_RATE + delta
+        percent = _percent(min(1.0 - max(missed, 0.0), alarms))
+    return (
+        "Someone who knows all other rows and accepts a 5 % false-positive rate detects in at "
+        f"most {percent:g} % of cases that the {record.unit_label} was {_happened(record)}."
+    )
+
+
+def _percent(power: float) -> float:
+    return min(math.ceil(power * 1000.0 + 1e-6) / 10.0, 100.0)
+
+
+def _releases(record: PrivacyRecord) -> str:
+    total = sum(event.count if isinstance(event, Release) else 1 for event in record.events)
+    cost = ""
+    if record.mu is not None:
+        subject = ", which costs" if total == 1 else ", which together cost"
+        if not _is_gaussian(record):
+            subject = "; the Gaussian ones together cost"
+        cost = f"{subject} mu = {rounded_up(record.mu)}"
+    return (
+        f"The data were used only through {total} noisy release{'' if total == 1 else 's'} "
+        f"({_statistics(record.events)}){cost}. Everything else was computed from the released "
+        "numbers, at no further privacy cost."
+    )
+
+
+def _is_gaussian(record: PrivacyRecord) -> bool:
+    return all(isinstance(event, Release) for event in record.events)
+
+
+def _statistics(events: Sequence[Event]) -> str:
+    """Return the released statistics with their counts, in the order of their first release."""
+    counts: dict[str, int] = {}
+    for event in events:
+        count = event.count if isinstance(event, Release) else 1
+        counts[event.statistic] = counts.get(event.statistic, 0) + count
+    return ", ".join(name if n == 1 else f"{name} x {n}" for name, n in counts.items())
+
+
+def _fields(record: PrivacyRecord) -> list[tuple[str, str]]:
+    fields = [("NOT PRIVATE", "fixed seed")] if record.insecure_seed else []
+    if record.epsilon is not None and record.delta is not None:
+        fields += [("epsilon", rounded_up(record.epsilon)), ("delta", rounded_up(record.delta))]
+    if record.mu is not None:
+        fields.append(("mu", rounded_up(record.mu)))
+    fields += [
+        ("neighbors", record.neighbors),
+        ("protects", record.protects),
+        ("releases", _statistics(record.events)),
+    ]
+    return fields + [("note", note) for note in record.notes]

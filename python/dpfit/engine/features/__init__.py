@@ -1,0 +1,1 @@
+"""From columns to the features that a model is linear in."""

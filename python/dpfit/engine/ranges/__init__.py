@@ -1,0 +1,1 @@
+"""Where the values of each column lie, found with noisy histograms."""

@@ -1,0 +1,80 @@
+"""Histograms of columns: their budget, their noise and their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpfit._typing import Floats
+from dpfit.accounting import BudgetTracker
+from dpfit.release import Released, Releaser
+from dpfit.statistics import Bins, EqualBins, Histograms, Table
+
+__all__ = ["ColumnCounter"]
+
+
+@dataclass(frozen=True)
+class ColumnCounter:
+    """Releases histograms of columns, the target last.
+
+    Pairs have a number for all features together and one for the target, which has its own noise.
+    A number is not used if there is nothing to count.
+
+    Parameters
+    ----------
+    table : Table
+        The rows.
+    releaser : Releaser
+        Adds noise.
+    budget : BudgetTracker
+        The budget to spend from.
+    rows : float
+        The released number of rows.
+    """
+
+    table: Table
+    releaser: Releaser
+    budget: BudgetTracker
+    rows: float
+
+    def spend(self, counted: Sequence[bool], shares: tuple[float, float]) -> tuple[float, float]:
+        """Spend shares of the budget on the histograms that are made; return their mu."""
+        return (
+            self.budget.spend(shares[0]) if any(counted[:-1]) else 0.0,
+            self.budget.spend(shares[1]) if counted[-1] else 0.0,
+        )
+
+    def sigmas(self, counted: Sequence[bool], mus: tuple[float, float]) -> list[float]:
+        """Return the standard deviation of the noise in the counts of each column."""
+        # It does not depend on the bins.
+        bins = tuple(EqualBins(0.0, 1.0, 1) if is_counted else None for is_counted in counted)
+        found = self.releaser.sigmas(Histograms(bins), *_paid(counted, mus))
+        return _of_columns(len(counted), found)
+
+    def release(
+        self, bins: Sequence[Bins | None], mus: tuple[float, float]
+    ) -> list[Released[Floats] | None]:
+        """Release the counts of columns that have bins.
+
+        Privacy
+        -------
+        The histograms of all features together are mus[0]-GDP, that of the target is mus[1]-GDP.
+        """
+        paid = _paid([part is not None for part in bins], mus)
+        found = self.releaser.release(self.table, Histograms(tuple(bins)), *paid)
+        sigmas = _of_columns(len(bins), found.sigmas)
+        return [
+            None if counts is None else Released(counts, (sigma,))
+            for counts, sigma in zip(found.value, sigmas, strict=True)
+        ]
+
+
+def _paid(counted: Sequence[bool], mus: tuple[float, float]) -> list[float]:
+    """Return the mu of every histogram that is made."""
+    made = (any(counted[:-1]), counted[-1])
+    return [mu for mu, is_made in zip(mus, made, strict=True) if is_made]
+
+
+def _of_columns(columns: int, sigmas: Sequence[float]) -> list[float]:
+    """Return the numbers for features and target as one number for each column."""
+    return [sigmas[0]] * (columns - 1) + [sigmas[-1]]

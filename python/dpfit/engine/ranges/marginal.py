@@ -1,0 +1,93 @@
+"""The released distribution of one column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpfit._typing import Floats
+
+__all__ = ["Marginal", "on_simplex"]
+
+
+@dataclass(frozen=True, eq=False)
+class Marginal:
+    """A histogram of released, non-negative weights.
+
+    Parameters
+    ----------
+    edges : array of shape (k + 1,)
+        The edges of the bins, ascending.
+    weights : array of shape (k,)
+        Weights of the bins, not all zero.
+    is_seen : bool
+        Whether the counts show where the column lies. Otherwise the noise hides it, and the bins
+        are a guess.
+    overlooked : tuple of two floats
+        Shares of the rows that may be below the first and above the last bin, hidden by the noise.
+    """
+
+    edges: Floats
+    weights: Floats
+    is_seen: bool = True
+    overlooked: tuple[float, float] = (0.0, 0.0)
+
+    @classmethod
+    def uniform(cls, low: float, high: float) -> Marginal:
+        """Return the distribution that is assumed if nothing but the bounds is known."""
+        return cls(np.linspace(low, high, 65), np.ones(64))
+
+    def quantiles(self, shares: Sequence[float] | Floats) -> Floats:
+        """Return the quantiles for these shares of the weight."""
+        below = np.concatenate([[0.0], np.cumsum(self.weights)])
+        # A slope in empty bins, so that the curve can be inverted.
+        below = below / below[-1] + 1e-12 * np.arange(below.size)
+        below /= below[-1]
+        result: Floats = np.interp(shares, below, self.edges)
+        return result
+
+    def is_point(self) -> bool:
+        """Return whether all weight is in one bin: the column seems to have one value."""
+        return self.weights.size == 1
+
+    def width_at(self, point: float) -> float:
+        """Return the width of the bin that contains a point."""
+        place = self._bin(point)
+        return float(self.edges[place + 1] - self.edges[place])
+
+    def stands_alone(self, point: float, share: float) -> bool:
+        """Return whether a point's bin has far more weight than the bins next to it.
+
+        Those must have less than `share` of its weight. This happens in columns of integers if bins
+        are narrower than one.
+        """
+        place = self._bin(point)
+        beside = np.concatenate(
+            [self.weights[max(place - 1, 0) : place], self.weights[place + 1 :]]
+        )
+        return bool(beside[: min(place, 1) + 1].max(initial=0.0) < share * self.weights[place])
+
+    def _bin(self, point: float) -> int:
+        place = int(np.searchsorted(self.edges, point, side="right")) - 1
+        return min(max(place, 0), self.weights.size - 1)
+
+    def points(self) -> tuple[Floats, Floats]:
+        """Return the middles of the bins and their shares of the weight."""
+        return (self.edges[1:] + self.edges[:-1]) / 2, self.weights / self.weights.sum()
+
+
+def on_simplex(counts: Floats, total: float) -> Floats:
+    """Return the non-negative counts with this sum that are nearest to the noisy ones.
+
+    This subtracts a threshold that adapts to the noise: with little noise it is near zero, with
+    much noise only the largest counts remain.
+    """
+    ordered = np.sort(counts)[::-1]
+    excess = (np.cumsum(ordered) - total) / np.arange(1, counts.size + 1)
+    # The largest count is always above, except for rounding if it is astronomically large.
+    above = np.flatnonzero(ordered > excess)
+    threshold = excess[above[-1]] if above.size else ordered[0] - total
+    result: Floats = np.maximum(counts - threshold, 0.0)
+    return result

@@ -1,0 +1,123 @@
+"""Models as SQL queries."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from dpfit._parameters import one_of
+from dpfit.exceptions import ParameterError
+from dpfit.models.effects import Curve, Line, NoEffect
+from dpfit.models.export import NOT_PRIVATE, check_kinds, effects_of_listed
+
+if TYPE_CHECKING:
+    from dpfit.models.effects import Effect
+    from dpfit.models.model import Model
+    from dpfit.schema import Kind
+
+__all__ = ["Dialect", "to_sql"]
+
+Dialect: TypeAlias = Literal["standard", "sqlite"]
+# Days since 1970-01-01 00:00 UTC. SQLite stores dates as strings, and its day numbers start at
+# noon of the first day of the Julian period.
+_DAYS: dict[Dialect, str] = {
+    "standard": "(CAST(EXTRACT(EPOCH FROM {column}) AS DOUBLE PRECISION) / 86400e0)",
+    "sqlite": "(julianday({column}) - 2440587.5e0)",
+}
+
+# The number of terms of a sum without parentheses.
+_MOST_TERMS = 50
+
+
+def to_sql(model: Model, table: str, dialect: Dialect = "standard") -> str:
+    """Return the model as a query; see :meth:`dpfit.PrivateLinearRegression.to_sql`."""
+    one_of("dialect", dialect, get_args(Dialect))
+    if not isinstance(table, str) or not table:
+        raise ParameterError(f"table must be the name of a table, got {table!r}", subject="table")
+    check_kinds(model)
+    parts = [_number(model.intercept)]
+    for name, kind, effect in zip(model.column_names, model.kinds, model.effects, strict=True):
+        # With the table's name, a missing column is an error. Without it, SQLite would read the
+        # quoted name as a string.
+        column = f"{_name(table)}.{_name(name)}"
+        if kind.listed:
+            parts.append(_choice(column, kind, effect))
+            continue
+        number = f"CAST({column} AS DOUBLE PRECISION)"
+        if kind.is_date:
+            number = _DAYS[dialect].format(column=column)
+        match effect:
+            case NoEffect():
+                # The column contributes nothing, but a missing value is still NULL.
+                parts.append(f"CASE WHEN {_is_number(number)} THEN 0e0 END")
+            case Line(slope=slope):
+                parts.append(_curve(number, effect, [slope]))
+            case Curve(points, heights):
+                slopes = np.diff(heights) / np.diff(points)
+                parts.append(_curve(number, effect, slopes.tolist()))
+    warning = f"-- {NOT_PRIVATE}\n" if model.privacy.insecure_seed else ""
+    return f"{warning}SELECT *,\n  {_sum(parts)}\n  AS prediction\nFROM {_name(table)}"
+
+
+def _sum(parts: list[str]) -> str:
+    """Return a sum in SQL, with parentheses if it is long.
+
+    Databases limit the depth of expressions (SQLite and DuckDB: 1000), and each plus adds a level.
+    """
+    if len(parts) <= _MOST_TERMS:
+        return "\n  + ".join(parts)
+    half = len(parts) // 2
+    return f"({_sum(parts[:half])})\n  + ({_sum(parts[half:])})"
+
+
+def _choice(column: str, kind: Kind, effect: Effect) -> str:
+    """Return the effect of listed and of other values in SQL: NULL if the value is missing."""
+    strings = kind.accepts_strings
+    each, others = effects_of_listed(kind, effect)
+    cases = " ".join(
+        f"WHEN {_text(value) if strings else value} THEN {_number(height)}"
+        for value, height in zip(kind.listed, each, strict=True)
+    )
+    rest = _number(others) if others else "0e0"
+    there = f"{column} IS NOT NULL"
+    if not strings:
+        # NaN and infinities are missing values, not unlisted levels.
+        there = f"ABS(CAST({column} AS DOUBLE PRECISION)) <= {_number(sys.float_info.max)}"
+    return f"CASE WHEN {there} THEN CASE {column} {cases} ELSE {rest} END END"
+
+
+def _curve(x: str, curve: Line | Curve, slopes: list[float]) -> str:
+    """Return a piecewise-linear curve in SQL."""
+    points, heights = ([*map(_number, part)] for part in (curve.points, curve.heights))
+    cases = [f"WHEN {x} <= {points[0]} THEN {heights[0]}"]
+    for place, slope in enumerate(slopes):
+        rise = f"{heights[place]} + ({x} - {points[place]}) * {_number(slope)}"
+        cases.append(f"WHEN {x} <= {points[place + 1]} THEN {rise}")
+    return f"CASE WHEN {_is_number(x)} THEN CASE {' '.join(cases)} ELSE {heights[-1]} END END"
+
+
+def _is_number(x: str) -> str:
+    """Return an SQL condition that is true for everything but NULL and NaN.
+
+    In databases with NaN, both NaN and -NaN are greater than all numbers.
+    """
+    return f"({x} <= 0e0 OR -{x} <= 0e0)"
+
+
+def _number(value: float) -> str:
+    """Return a literal that every database reads as a double, not as a decimal."""
+    text = repr(float(value))
+    text = text if "e" in text else f"{text}e0"
+    return f"({text})" if text.startswith("-") else text
+
+
+def _name(name: str) -> str:
+    quoted = name.replace('"', '""')
+    return f'"{quoted}"'
+
+
+def _text(text: Any) -> str:
+    quoted = str(text).replace("'", "''")
+    return f"'{quoted}'"

@@ -1,0 +1,123 @@
+"""The tables that `fit` and `predict` accept: choice of the source, and first checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpfit._typing import Array
+from dpfit._validation import validate
+from dpfit.exceptions import Code, ParameterError
+from dpfit.schema import Kind, Schema
+from dpfit.sources import Source, named_source
+from dpfit.sources.arrays import ArraySource
+
+if TYPE_CHECKING:
+    from dpfit.models.base import PrivateModel
+    from dpfit.models.model import Model
+
+__all__ = ["error_in_prediction", "prediction_source", "training_source"]
+
+
+def training_source(
+    estimator: PrivateModel, X: Any, y: Any, unit: Any
+) -> tuple[Source, tuple[str, ...]]:
+    """Return the table with its target and units, and the names of these columns if they have any.
+
+    Privacy
+    -------
+    Only names, types and shapes are checked here.
+    """
+    by_name = isinstance(y, str)
+    source = named_source(X, y if y is None or by_name else _target_values(estimator, y), unit)
+    target = y if by_name else getattr(X, "target", None)
+    not_features = tuple(name for name in (target, unit) if isinstance(name, str))
+    if source is None:
+        for name, role in ((y, "target"), (unit, "unit")):
+            if isinstance(name, str):
+                raise ParameterError(
+                    f"X has no column {name!r} to use as the {role}",
+                    code=Code.NO_COLUMN,
+                    subject=name,
+                )
+        return ArraySource(*_arrays(estimator, X, y), unit), not_features
+    _check_column_names(estimator, source, reset=True)
+    if y is None and not isinstance(target, str):
+        raise ParameterError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None",
+            code=Code.NO_TARGET,
+            hint='fit(frame, "cost") uses a column of the table',
+        )
+    return source, not_features
+
+
+def prediction_source(estimator: PrivateModel, X: Any, model: Model) -> Source:
+    """Return the table to predict for, which must have the columns of the fit."""
+    names = None if model.names is None else list(model.names)
+    source = named_source(X, names=names, without=model.not_features)
+    if source is not None:
+        _check_column_names(estimator, source, reset=False)
+        return source
+    if _is_array_with_listed(X, model.kinds):
+        validate(estimator, X, reset=False, skip_check_array=True)
+        return ArraySource(X.astype(object), None)
+    finite = model.missing == "error"
+    rows = validate(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
+    return ArraySource(rows, None)
+
+
+def error_in_prediction(error: ParameterError) -> ParameterError:
+    """Return an error as `predict` raises it: a hint to list levels would help in `fit` only."""
+    if error.code is not Code.TEXT_COLUMN:
+        return error
+    message = (
+        f"column {error.subject!r} contains strings, but contained numbers or dates in the fit"
+    )
+    return ParameterError(message, code=error.code, subject=error.subject)
+
+
+def _arrays(estimator: PrivateModel, X: Any, y: Any) -> tuple[Array, Array]:
+    """Return X and y as arrays.
+
+    Privacy
+    -------
+    The kind of a column follows from the dtype of X, never from its values.
+    """
+    schema = estimator.schema if isinstance(estimator.schema, Schema) else Schema()
+    if _is_array_with_listed(X, list(schema.values())):
+        # Strings are looked up among the listed values later, column by column.
+        y = _target_values(estimator, y)
+        validate(estimator, X, reset=True, skip_check_array=True)
+        return X.astype(object), y
+    rows, target = validate(estimator, X, y, y_numeric=True, ensure_all_finite=False)
+    if rows.dtype == bool and getattr(X, "dtype", None) != np.dtype(bool):
+        # A list declares no type: a single number in it would turn its booleans into numbers.
+        rows = rows.astype(np.uint8)
+    return rows, target
+
+
+def _target_values(estimator: PrivateModel, y: Any) -> Any:
+    """Return a target that is not a column of the table: as an array, unless it is distributed."""
+    if type(y).__module__.partition(".")[0] in ("dask", "pyspark"):
+        return y
+    return validate(estimator, X="no_validation", y=y, y_numeric=True, ensure_all_finite=False)
+
+
+def _is_array_with_listed(X: Any, kinds: Sequence[Kind]) -> bool:
+    """Return whether X is an array of objects or strings, and some kinds list values."""
+    listed = any(kind.listed for kind in kinds)
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUS" and listed
+
+
+def _check_column_names(estimator: PrivateModel, source: Source, *, reset: bool) -> None:
+    """Check names and number of columns as scikit-learn does, on a table without rows."""
+    import pyarrow as pa
+
+    if source.names is None:
+        empty: Any = np.zeros((0, source.columns))
+    else:
+        empty = pa.table({name: pa.nulls(0) for name in source.names})
+    validate(estimator, empty, reset=reset, skip_check_array=True)

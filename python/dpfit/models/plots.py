@@ -1,0 +1,239 @@
+"""Plots of fitted models. Matplotlib is imported when the first one is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpfit._parameters import integer
+from dpfit.exceptions import ParameterError
+from dpfit.models.effects import NoEffect
+from dpfit.models.summary import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from dpfit._typing import Floats
+    from dpfit.models.model import Model
+    from dpfit.schema import Level
+
+__all__ = ["import_pyplot", "plot_coefficients", "plot_curves", "style_axes"]
+
+_COLOUR = "#1f5a8a"
+_TINT = "#9fc0db"
+_GREY = "#5a616a"
+_LIGHT = "#c9ced4"
+_LIGHTER = "#eceff2"
+_ALARM = "#b03a2e"
+_SEED = "NOT PRIVATE: fixed seed"
+_TOO_FEW = {
+    "mean": "Too few rows for {}: the model predicts the mean",
+    "nothing": "Too few rows for {}: the noise hides even the range of the target",
+    "full": "No column varies: there are no {}",
+}
+
+# Names may contain dollar signs, between which matplotlib would read formulas.
+_NO_MATH: dict[str, Any] = {"parse_math": False}
+
+_MOST_CURVES = 12
+# How far a curve is drawn outside its range, as a share of the width.
+_BEYOND = 0.06
+# With more levels labels are omitted; with more letters in total they are rotated.
+_MOST_LABELS = 12
+_MOST_LETTERS = 20
+
+
+def plot_coefficients(model: Model, level: float = 0.95, ax: Axes | None = None) -> Axes:
+    """Implement :meth:`dpfit.PrivateLinearRegression.plot_coefficients`."""
+    plt = import_pyplot()
+    found = model.coefficients
+    half = (found.ranges[:, 1] - found.ranges[:, 0]) / 2
+    half = np.where(np.isfinite(half), half, 0.0)  # no range, no slope
+    half[found.is_level & (half > 0.0)] = 1.0
+    moved = found.estimates[:-1] * half
+    order = np.argsort(-np.abs(moved), kind="stable")
+    inner = (found.interval(level, sampling=False)[:-1] * half[:, None])[order]
+    outer = (found.interval(level)[:-1] * half[:, None])[order]
+    count = len(order)
+    if ax is None:
+        height = max(1.3 + 0.27 * min(count, 12) + 0.15 * max(count - 12, 0), 2.0)
+        ax = plt.subplots(figsize=(6.0, height), layout="constrained")[1]
+    places = np.arange(count)
+    row = _height_in_points(ax) / (count + 0.2)
+    ax.axvline(0.0, color=_LIGHT, linewidth=1.0, zorder=1)
+    seed = _SEED if model.privacy.insecure_seed else None
+    if half.any():
+        interval = f"{100 * level:.12g} % confidence interval"
+        _bars(ax, inner, min(0.45 * row, 6.0), _TINT, 2, f"{interval} without sampling error")
+        _bars(ax, outer, min(0.12 * row, 1.2), _COLOUR, 3, "with sampling error")
+        size = min(max(0.4 * row, 1.5), 4.0)
+        ax.plot(moved[order], places, "o", color=_COLOUR, markersize=size, zorder=4)
+        legend = ax.legend(
+            title=seed,
+            title_fontsize=8.5,
+            alignment="left",
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=2,
+            frameon=False,
+            fontsize=8.5,
+            labelcolor=_GREY,
+            borderaxespad=0.0,
+            handlelength=1.6,
+        )
+        legend.get_title().set_color(_ALARM)
+    else:
+        ax.set_xlim(-1.0, 1.0)
+        ax.set_xticks([0.0])
+        words = _TOO_FEW[model.status].format("slopes")
+        ax.set_title(f"{words}\n{seed or ''}".strip(), fontsize=9, color=_GREY, loc="left")
+    ax.set_yticks(places, [shortened(found.names[i]) for i in order], **_NO_MATH)
+    ax.set_ylim(count - 0.4, -0.6)
+    ax.set_xlabel(
+        "Change in prediction from the middle to the end of the feature's range"
+        + ("\n(for a level: its effect)" if found.is_level.any() else ""),
+        fontsize=8.5,
+        color=_GREY,
+    )
+    style_axes(ax)
+    ax.grid(axis="y", color=_LIGHTER, linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0, labelsize=min(0.8 * row, 9.0))
+    return ax
+
+
+def plot_curves(
+    model: Model,
+    features: Sequence[int | str] | int | str | None = None,
+    ncols: int = 3,
+) -> Figure:
+    """Implement :meth:`dpfit.PrivateAdditiveRegression.plot_curves`."""
+    plt = import_pyplot()
+    figure: Figure
+    ncols = integer("ncols", ncols, 1, 100)
+    names = model.column_names
+    places = _chosen(model, features)
+    ncols = min(ncols, len(places))
+    nrows = math.ceil(len(places) / ncols)
+    width, height = (4.2, 3.2) if len(places) == 1 else (2.05 * ncols, 1.6 * nrows + 0.5)
+    figure, axes = plt.subplots(
+        nrows,
+        ncols,
+        figsize=(max(width, 3.6), height),
+        sharey=True,
+        squeeze=False,
+    )
+    figure.set_layout_engine("constrained", h_pad=0.06, w_pad=0.05)
+    for ax, place in zip(axes.flat, places, strict=False):
+        x, heights = model.curve(place)
+        if isinstance(x, list):
+            _levels(ax, x, heights)
+        else:
+            _curve(ax, x, heights, has_range=not isinstance(model.effects[place], NoEffect))
+        name = shortened(names[place], 22)
+        ax.set_title(name, fontsize=9, color="black", loc="left", pad=3, **_NO_MATH)
+    for ax in axes.flat[len(places) :]:
+        ax.set_visible(False)
+    figure.supylabel("Contribution to the prediction", fontsize=9, color=_GREY)
+    title = ""
+    if model.status != "full":
+        title = _TOO_FEW[model.status].format("curves")
+    elif features is None and len(places) < len(names):
+        title = f"The {len(places)} most important of {len(names)} features"
+    if title:
+        figure.suptitle(title, fontsize=9.5, color=_GREY)
+    if model.privacy.insecure_seed:
+        figure.supxlabel(_SEED, fontsize=9, color=_ALARM)
+    return figure
+
+
+def import_pyplot() -> Any:
+    """Return matplotlib's pyplot; raise an error with a hint if it is not installed."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError('plots require matplotlib: pip install "dpfit[plot]"') from error
+    return pyplot
+
+
+def _chosen(model: Model, features: Sequence[int | str] | int | str | None) -> list[int]:
+    """Return the features to draw."""
+    if features is None:
+        reach = [float(np.ptp(model.curve(i)[1])) for i in range(len(model.effects))]
+        return [int(i) for i in np.argsort(np.negative(reach), kind="stable")[:_MOST_CURVES]]
+    if isinstance(features, str | int | np.integer):
+        features = [features]
+    places = [model.position(feature) for feature in features]
+    if not places:
+        raise ParameterError("features must contain at least one feature, or be None")
+    return places
+
+
+def _curve(ax: Axes, x: Floats, height: Floats, *, has_range: bool) -> None:
+    ax.axhline(0.0, color=_LIGHT, linewidth=0.8, zorder=1)
+    if has_range:
+        beyond = _BEYOND * (x[-1] - x[0])
+        for end, to in ((0, x[0] - beyond), (-1, x[-1] + beyond)):
+            ax.plot([x[end], to], [height[end]] * 2, color=_TINT, linewidth=1.6, zorder=2)
+        ax.plot(x, height, color=_COLOUR, linewidth=1.6, zorder=3, solid_joinstyle="round")
+        ax.plot(x, height, "o", color=_COLOUR, markersize=2.6, zorder=4)
+        ax.set_xlim(x[0] - beyond, x[-1] + beyond)
+        ax.locator_params(axis="x", nbins=3)
+        ax.locator_params(axis="y", nbins=5)
+    else:
+        ax.axhline(0.0, color=_TINT, linewidth=1.6, zorder=2)
+        ax.set_xticks([])
+        ax.set_yticks([0.0])
+        ax.set_ylim(-1.0, 1.0)
+    style_axes(ax)
+
+
+def _levels(ax: Axes, levels: list[Level], height: Floats) -> None:
+    ax.axhline(0.0, color=_LIGHT, linewidth=0.8, zorder=1)
+    places = np.arange(len(levels))
+    ax.vlines(places, 0.0, height, color=_TINT, linewidth=1.6, zorder=2)
+    ax.plot(places, height, "o", color=_COLOUR, markersize=3.5, zorder=3)
+    ax.set_xlim(-0.6, len(levels) - 0.4)
+    if len(levels) <= _MOST_LABELS:
+        labels = [shortened(str(level), 20) for level in levels]
+        long = sum(map(len, labels)) > _MOST_LETTERS
+        ends = "right" if long else "center"
+        ax.set_xticks(places, labels, rotation=35 if long else 0, ha=ends, **_NO_MATH)
+    else:
+        ax.set_xticks([])
+        ax.set_xlabel(f"{len(levels)} levels", fontsize=8, color=_GREY)
+    ax.locator_params(axis="y", nbins=5)
+    style_axes(ax)
+
+
+def _bars(ax: Axes, ends: Floats, thickness: float, colour: str, order: int, label: str) -> None:
+    ax.hlines(
+        np.arange(len(ends)),
+        ends[:, 0],
+        ends[:, 1],
+        colors=colour,
+        linewidth=thickness,
+        zorder=order,
+        label=label,
+    )
+
+
+def _height_in_points(ax: Axes) -> float:
+    """Return the height of axes in points."""
+    figure = ax.get_figure()
+    pixels = ax.get_window_extent().height
+    return float(pixels) * 72.0 / (figure.dpi if figure is not None else 100.0)
+
+
+def style_axes(ax: Axes) -> None:
+    """Draw the frame of a plot in light grey, and only on the left and at the bottom."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(_LIGHT)
+    ax.tick_params(color=_LIGHT, labelcolor=_GREY, labelsize=8)

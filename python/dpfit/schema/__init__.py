@@ -1,0 +1,6 @@
+"""Public knowledge about the columns of a table."""
+
+from dpfit.schema.kinds import Binary, Categorical, Date, Kind, Level, Numeric, terms
+from dpfit.schema.schema import Schema
+
+__all__ = ["Binary", "Categorical", "Date", "Kind", "Level", "Numeric", "Schema", "terms"]

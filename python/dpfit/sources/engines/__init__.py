@@ -1,0 +1,1 @@
+"""Tables whose rows stay on the workers of Dask or Spark."""

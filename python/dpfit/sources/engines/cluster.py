@@ -1,0 +1,120 @@
+"""The driver's side of Dask and Spark: requests to workers, and their results."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self, TypeVar
+
+from dpfit import _native
+from dpfit._typing import Floats, Missing
+from dpfit.exceptions import Code, SourceError
+from dpfit.schema import Kind
+from dpfit.sources.engines.worker import AsPart, MapRows, Quantise, ToBlocks, as_blocks
+from dpfit.sources.shield import shielded
+from dpfit.sources.source import Reading, Source
+from dpfit.statistics import Gram, Route, RowMap, Statistic, Table
+from dpfit.statistics.statistic import Batches, Sum, merged
+from dpfit.statistics.table import BatchParts, BlockParts
+
+__all__ = ["FAN_IN", "ClusterParts", "ClusterSource", "computed"]
+
+T = TypeVar("T")
+S = TypeVar("S", bound=Sum)
+
+# Sums that a worker merges at a time.
+FAN_IN = 8
+
+
+def computed(act: Callable[[], T], engine: str) -> T:
+    """Return what `act` returns; an error of the engine becomes one of dpfit.
+
+    Privacy
+    -------
+    Engines put values, and whole lines of the table, into their messages. Only the class of an
+    error is kept.
+    """
+
+    def problem(error: Exception) -> SourceError:
+        return SourceError(
+            f"{engine} could not compute the table ({type(error).__name__})",
+            code=Code.FAILED,
+            hint="compute the table without dpfit to see why",
+        )
+
+    return shielded(act, problem)
+
+
+class ClusterParts(BatchParts, BlockParts):
+    """Parts of a table that are kept on workers: batches of numbers, or blocks of integers.
+
+    Parameters
+    ----------
+    missing : {"error", "drop"}
+        What to do with a row that contains NaN or an infinity.
+    route : Route, optional
+        The maps to the rows in blocks; None if the parts are batches.
+
+    Privacy
+    -------
+    Workers send exact sums and never see noise. Noise is drawn on the driver, from these sums.
+    """
+
+    def __init__(self, missing: Missing, route: Route | None = None) -> None:
+        self.missing, self.route = missing, route
+        as_batches = functools.partial(Batches, missing=missing, n_jobs=1)
+        self.as_part: AsPart = as_batches if route is None else as_blocks
+
+    @abc.abstractmethod
+    def reduce(self, statistic: Statistic[Any, Any]) -> list[bytes]:
+        """Return the sum over all parts, merged on the workers to a few sums or one."""
+
+    @abc.abstractmethod
+    def blocks(self, work: ToBlocks, route: Route) -> Self:
+        """Convert all parts to blocks, which are kept on the workers."""
+
+    def sum(self, statistic: Statistic[S, Any]) -> S | None:
+        """Return the sum over all parts."""
+        return merged(statistic.read(packed) for packed in self.reduce(statistic))
+
+    def store(self, row_map: RowMap) -> tuple[BlockParts, _native.Gram]:
+        """Return the rows as blocks, which stay on the workers, and X'X."""
+        gram = self.sum(Gram(row_map))
+        # There are rows: otherwise counting them would have failed.
+        assert gram is not None
+        return self.blocks(Quantise(row_map, self.missing), Route(row_map)), gram
+
+    def mapped(self, matrix: Floats) -> BlockParts:
+        """Return the mapped rows as blocks, which stay on the workers."""
+        assert self.route is not None
+        return self.blocks(MapRows(matrix), self.route.then(matrix))
+
+
+class ClusterSource(Source):
+    """A table whose rows are read by workers of an engine, which has a name for messages."""
+
+    engine: ClassVar[str]
+    _table_of_fit: Table | None = None
+
+    def table(self, kinds: Sequence[Kind], reading: Reading) -> Table:
+        """Return the rows for a fit, which stay on the workers.
+
+        Privacy
+        -------
+        Some lazy tables compute a part of their rows, such as quantiles to sort by, before there
+        are parts.
+        """
+        parts = computed(lambda: self.parts(kinds, reading), self.engine)
+        self._table_of_fit = Table(parts)
+        return self._table_of_fit
+
+    @abc.abstractmethod
+    def parts(self, kinds: Sequence[Kind], reading: Reading) -> ClusterParts:
+        """Let the workers convert the rows to numbers and keep them."""
+
+    def close(self) -> None:
+        """Free the rows on the workers."""
+        table, self._table_of_fit = self._table_of_fit, None
+        if table is not None:
+            table.free()

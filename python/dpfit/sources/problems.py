@@ -1,0 +1,84 @@
+"""Errors that several kinds of tables can raise. None contains a value of the data."""
+
+from __future__ import annotations
+
+from dpfit.exceptions import Code, ParameterError, SourceError
+
+__all__ = [
+    "lengths_differ",
+    "mixed_types",
+    "no_column",
+    "no_features",
+    "not_dates",
+    "same_name_twice",
+    "text_columns",
+    "text_target",
+]
+
+
+def text_columns(*names: str) -> ParameterError:
+    """Return the error for columns of strings without levels."""
+    listed = ", ".join(map(repr, names))
+    kinds = ", ".join(f"{name!r}: Categorical([...])" for name in names)
+    one = len(names) == 1
+    return ParameterError(
+        f"column {listed} contains strings" if one else f"columns {listed} contain strings",
+        code=Code.TEXT_COLUMN,
+        subject=", ".join(names),
+        hint=f"list {'its' if one else 'their'} levels, schema=Schema({{{kinds}}}), or drop "
+        f"{'it' if one else 'them'}",
+    )
+
+
+def text_target(name: str) -> ParameterError:
+    """Return the error for a target of strings."""
+    return ParameterError(
+        f"the target {name!r} contains strings",
+        code=Code.TEXT_TARGET,
+        subject=name,
+        hint="the target must be numbers (3.5, not 3,5) or dates",
+    )
+
+
+def mixed_types(name: str) -> ParameterError:
+    """Return the error for a column without a type that can be read."""
+    return ParameterError(
+        f"column {name!r} must contain only numbers, only strings or only dates",
+        code=Code.MIXED_TYPES,
+        subject=name,
+    )
+
+
+def not_dates(name: str) -> ParameterError:
+    """Return the error for a column that should contain dates."""
+    return ParameterError(
+        f"column {name!r} must contain dates, as the schema or the fitted model says",
+        code=Code.WRONG_TYPE,
+        subject=name,
+    )
+
+
+def no_column(name: str, purpose: str = "") -> ParameterError:
+    """Return the error for a column that is not in the table, such as one "to leave out"."""
+    return ParameterError(
+        f"the table has no column {name!r} {purpose}".rstrip(), code=Code.NO_COLUMN, subject=name
+    )
+
+
+def no_features() -> ParameterError:
+    """Return the error for a table without features, in the words of scikit-learn."""
+    return ParameterError(
+        "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.",
+        code=Code.NO_FEATURES,
+    )
+
+
+def lengths_differ(what: str = "number of rows") -> ParameterError:
+    """Return the error for a target that does not belong to the table."""
+    problem = f"X and y must have the same {what}"
+    return ParameterError(problem, code=Code.LENGTHS_DIFFER, subject="y")
+
+
+def same_name_twice() -> SourceError:
+    """Return the error for a table in which two columns have the same name."""
+    return SourceError("two columns of the table have the same name", code=Code.DUPLICATE_COLUMN)

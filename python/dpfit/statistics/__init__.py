@@ -1,0 +1,38 @@
+"""Exact sums over rows, and the tables that can be summed.
+
+One class is one statistic: it knows its name, how to sum a part of a table, its sensitivity, what
+one step of its integers is, and how the noisy integers become a public value.
+"""
+
+from dpfit.statistics.bins import Bins, EqualBins, PowerBins
+from dpfit.statistics.counts import Histograms, ResidualCounts, RowCount
+from dpfit.statistics.moments import Gram, MappedGram, SmallestEigenvalue
+from dpfit.statistics.residuals import ClippedGradients, Gradient, SquaredResiduals
+from dpfit.statistics.row_map import LevelColumn, RampColumn, Route, RowMap, Scale
+from dpfit.statistics.statistic import Component, Relation, Statistic
+from dpfit.statistics.table import StoredTable, Table
+
+__all__ = [
+    "Bins",
+    "ClippedGradients",
+    "Component",
+    "EqualBins",
+    "Gradient",
+    "Gram",
+    "Histograms",
+    "LevelColumn",
+    "MappedGram",
+    "PowerBins",
+    "RampColumn",
+    "Relation",
+    "ResidualCounts",
+    "Route",
+    "RowCount",
+    "RowMap",
+    "Scale",
+    "SmallestEigenvalue",
+    "SquaredResiduals",
+    "Statistic",
+    "StoredTable",
+    "Table",
+]

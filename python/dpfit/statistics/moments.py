@@ -1,0 +1,157 @@
+"""X'X of the quantised rows, and its smallest eigenvalue."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpfit import _native
+from dpfit._typing import Floats
+from dpfit.statistics.row_map import RowMap
+from dpfit.statistics.statistic import Batches, Blocks, Noise, Relation, Statistic, V, merged
+
+__all__ = ["Gram", "MappedGram", "SmallestEigenvalue"]
+
+_ROOT_TWO = math.nextafter(math.sqrt(2.0), math.inf)
+_HALF_ROOT_TWO = math.nextafter(math.sqrt(0.5), math.inf)
+
+
+@dataclass(frozen=True)
+class _OfGram(Statistic[_native.Gram, V]):
+    """A statistic whose exact sum is X'X.
+
+    Parameters
+    ----------
+    row_map : RowMap
+        The map from rows of numbers to rows of integers.
+    """
+
+    row_map: RowMap
+
+    native = _native.Gram
+
+    @property
+    def resolution(self) -> float:
+        """One step of X'X."""
+        return self.row_map.scale.bound**2 / _native.ROW_SCALE**2
+
+    def sum(self, part: Batches) -> _native.Gram | None:
+        """Sum over the rows of a part, which are not stored."""
+        row_map = self.row_map.native()
+        found: _native.Gram | None = part.added(lambda _: _native.Gram(row_map), row_map)
+        return found
+
+    def kept(self, gram: _native.Gram) -> _native.Gram:
+        """Return X'X of stored rows; refuse that of another row map.
+
+        Privacy
+        -------
+        The sensitivity of the eigenvalue depends on the number of features. The core compares keys.
+        """
+        row_map = self.row_map.native()
+        # No row is added.
+        gram.extend(row_map, np.zeros((0, row_map.columns)), np.zeros(0))
+        return gram
+
+
+@dataclass(frozen=True)
+class Gram(_OfGram[Floats]):
+    """X'X.
+
+    Privacy
+    -------
+    The noise is symmetric: sigma on the diagonal and sigma/sqrt(2) beside it. That is equal noise
+    in the coordinates (diagonal, sqrt(2) * upper triangle), whose Euclidean norm is the Frobenius
+    norm.
+    """
+
+    name = "X'X"
+
+    def sensitivity(self, relation: Relation) -> float:
+        """Return the sensitivity in the Frobenius norm."""
+        return _sensitivity(relation)
+
+    def noisy(self, total: _native.Gram, noise: Noise) -> Floats:
+        """Return the noisy matrix."""
+        return _noisy(total, noise) * self.resolution
+
+
+@dataclass(frozen=True, eq=False)
+class MappedGram(Statistic[_native.Gram, Floats]):
+    """X'X of the rows of :meth:`StoredTable.mapped`, without storing them.
+
+    With an identity matrix it is X'X of the stored rows.
+
+    Parameters
+    ----------
+    matrix : array of shape (features, new features)
+        The public matrix.
+
+    Privacy
+    -------
+    A mapped row depends on one stored row only and has norm at most one, so that sensitivity and
+    noise are those of :class:`Gram`. The matrix must be public.
+    """
+
+    matrix: Floats
+
+    name = "X'X of mapped rows"
+    native = _native.Gram
+
+    @property
+    def resolution(self) -> float:
+        """One step of X'X."""
+        return 1.0 / _native.ROW_SCALE**2
+
+    def sum(self, part: Blocks) -> _native.Gram | None:
+        """Sum over the rows of a part."""
+        return merged(
+            _native.Gram.of_mapped(rows, self.matrix, n_jobs=part.n_jobs) for rows in part
+        )
+
+    def sensitivity(self, relation: Relation) -> float:
+        """Return the sensitivity in the Frobenius norm."""
+        return _sensitivity(relation)
+
+    def noisy(self, total: _native.Gram, noise: Noise) -> Floats:
+        """Return the noisy matrix."""
+        return _noisy(total, noise) * self.resolution
+
+
+@dataclass(frozen=True)
+class SmallestEigenvalue(_OfGram[float]):
+    """The smallest eigenvalue of X'X.
+
+    Privacy
+    -------
+    It is computed in floating-point arithmetic; the sensitivity includes twice the proven bound on
+    the error.
+    """
+
+    name = "smallest eigenvalue of X'X"
+
+    def sensitivity(self, relation: Relation) -> float:
+        """Return the sensitivity, which depends on the number of features alone."""
+        return _native.Gram(self.row_map.native()).eigenvalue_sensitivity * relation.rows_per_unit
+
+    def noisy(self, total: _native.Gram, noise: Noise) -> float:
+        """Return the noisy eigenvalue."""
+        return total.release_smallest_eigenvalue(noise.sigma, noise.entropy) * self.resolution
+
+
+def _sensitivity(relation: Relation) -> float:
+    row = float(_native.ROW_SCALE) ** 2 * (_ROOT_TWO if relation.replaces else 1.0)
+    return math.nextafter(row * relation.rows_per_unit, math.inf)
+
+
+def _noisy(total: _native.Gram, noise: Noise) -> Floats:
+    """Return X'X plus symmetric noise, in steps of the exact integers."""
+    beside = math.nextafter(noise.sigma * _HALF_ROOT_TWO, math.inf)
+    rows, columns = np.triu_indices(total.features)
+    sigmas = np.where(rows == columns, noise.sigma, max(beside, _native.SMALLEST_SIGMA))
+    entries = total.release(sigmas, noise.entropy, n_jobs=noise.n_jobs)
+    matrix = np.empty((total.features, total.features))
+    matrix[rows, columns] = matrix[columns, rows] = entries
+    return matrix

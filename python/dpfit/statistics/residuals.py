@@ -1,0 +1,151 @@
+"""Sums of residuals and gradients at a public theta."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpfit import _native
+from dpfit._rounding import fraction_up
+from dpfit._typing import Floats
+from dpfit.statistics.row_map import Scale
+from dpfit.statistics.statistic import Batches, Blocks, Noise, Relation, Statistic, merged
+
+__all__ = ["ClippedGradients", "Gradient", "SquaredResiduals"]
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient(Statistic[_native.Gradient, Floats]):
+    """X'g of stored rows, with g = clip(y - X theta, +-tau).
+
+    With `reach`, a row and its residual have a joint bound: the residual of a row of norm |x| is
+    clipped to min(tau, reach / |x|), so that a short row may have a larger residual.
+
+    Parameters
+    ----------
+    theta : array
+        Coefficients of rows whose norm is at most `scale.bound`.
+    tau : int
+        Where residuals are clipped, in steps of the target's grid.
+    scale : Scale
+        What the stored integers are.
+    reach : int, optional
+        The bound on the norm of a row times its residual, in steps of `resolution`.
+
+    Privacy
+    -------
+    A row moves the sum by its norm times its clipped residual: at most by the norm of a row times
+    tau, and by `reach`. The core checks the latter for every row, in integers.
+    """
+
+    theta: Floats
+    tau: int
+    scale: Scale
+    reach: int | None = None
+
+    name = "X'g"
+    native = _native.Gradient
+
+    @property
+    def resolution(self) -> float:
+        """One step of X'g."""
+        return self.scale.row_step * self.scale.step
+
+    def sum(self, part: Blocks) -> _native.Gradient | None:
+        """Sum over the rows of a part."""
+        # The store holds rows divided by their bound.
+        theta = self.theta * self.scale.bound
+        return merged(
+            _native.Gradient.of(rows, theta, self.tau, self.reach, n_jobs=part.n_jobs)
+            for rows in part
+        )
+
+    def sensitivity(self, relation: Relation) -> float:
+        """Return the norm of a row times tau or the reach, for every row that differs."""
+        most = _native.ROW_SCALE * self.tau
+        if self.reach is not None:
+            most = min(most, self.reach)
+        return fraction_up(Fraction(most * relation.rows))
+
+    def noisy(self, total: _native.Gradient, noise: Noise) -> Floats:
+        """Return the noisy vector."""
+        found = total.release(noise.sigma, noise.entropy, n_jobs=noise.n_jobs)
+        return found * self.resolution
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredResiduals(Statistic[_native.Energy, float]):
+    """The sum of g**2 over stored rows, with the g of :class:`Gradient` and its parameters.
+
+    Privacy
+    -------
+    A row adds between zero and tau**2, so replacing a row changes the sum by no more than adding
+    one.
+    """
+
+    theta: Floats
+    tau: int
+    scale: Scale
+
+    name = "sum of squared residuals"
+    native = _native.Energy
+
+    @property
+    def resolution(self) -> float:
+        """One step of the sum."""
+        return self.scale.step**2
+
+    def sum(self, part: Blocks) -> _native.Energy | None:
+        """Sum over the rows of a part."""
+        theta = self.theta * self.scale.bound
+        return merged(_native.Energy.of(rows, theta, self.tau, n_jobs=part.n_jobs) for rows in part)
+
+    def sensitivity(self, relation: Relation) -> float:
+        """Return tau squared for every row of a unit."""
+        return fraction_up(Fraction(self.tau**2 * relation.rows_per_unit))
+
+    def noisy(self, total: _native.Energy, noise: Noise) -> float:
+        """Return the noisy sum."""
+        return total.release(noise.sigma, noise.entropy) * self.resolution
+
+
+@dataclass(frozen=True, eq=False)
+class ClippedGradients(Statistic[_native.ExampleGradient, Floats]):
+    """The sum over rows of clip((y - x theta) x, bound), clipped row by row.
+
+    Parameters
+    ----------
+    theta : array
+        Coefficients of the columns of X and, if there is one more, of a constant one.
+    bound : float
+        The norm to which the gradient of a row is clipped.
+    """
+
+    theta: Floats
+    bound: float
+
+    name = "sum of clipped gradients"
+    native = _native.ExampleGradient
+
+    @property
+    def resolution(self) -> float:
+        """One step of the sum."""
+        return self.bound / _native.EXAMPLE_SCALE
+
+    def sum(self, part: Batches) -> _native.ExampleGradient | None:
+        """Sum over the rows of a part."""
+        return merged(
+            _native.ExampleGradient.of(
+                x, y, self.theta, self.bound, missing=part.missing, n_jobs=part.n_jobs
+            )
+            for x, y in part
+        )
+
+    def sensitivity(self, relation: Relation) -> float:
+        """Return the norm of a clipped gradient, for every row that differs."""
+        return float(_native.EXAMPLE_SCALE * relation.rows)
+
+    def noisy(self, total: _native.ExampleGradient, noise: Noise) -> Floats:
+        """Return the noisy vector."""
+        found = total.release(noise.sigma, noise.entropy, n_jobs=noise.n_jobs)
+        return found * self.resolution
