@@ -6,9 +6,6 @@ import subprocess
 import sys
 import time
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from .tool import ENVIRONMENT, PROGRAM, files_in
@@ -18,14 +15,20 @@ PATIENCE = 60.0
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 
 
+def heed_signals():
+    """Undo what a process inherits that was started in the background, or by nohup."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(folder, line, program=PROGRAM, **options):
-    # A process that was started in the background may have been told to ignore Ctrl-C.
     return subprocess.Popen(
         [*program, *shlex.split(line)],
         cwd=folder,
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=heed_signals,
         **options,
     )
 
@@ -37,16 +40,35 @@ def wait_for(condition):
         time.sleep(0.02)
 
 
-@pytest.fixture(scope="module")
-def large(tmp_path_factory):
-    """A small file with so many rows that a fit takes seconds."""
-    place = tmp_path_factory.mktemp("large")
-    column = pa.array(np.arange(1 << 16) % 97.0)
-    table = pa.table({f"x{i}": column for i in range(8)} | {"y": column})
-    with pq.ParquetWriter(place / "large.parquet", table.schema) as writer:
-        for _ in range(150):
-            writer.write_table(table)
-    return place
+# A fit that stops at its third release, and says so with a file, until a signal ends it.
+WAITING = (
+    "import itertools, pathlib, sys, time; from dpfit.cli import main; from dpfit import release;"
+    "true, calls = release.Releaser.release, itertools.count(1);"
+    "stop = lambda: (pathlib.Path('waiting').touch(), time.sleep(600));"
+    "release.Releaser.release = lambda *a: (next(calls) == 3 and stop(), true(*a))[1];"
+    "sys.exit(main(sys.argv[1:]))"
+)
+
+
+def start_fit(folder, place, moment):
+    """Start a fit that writes m.json, and wait until it is at a moment that lasts."""
+    if moment == "reading":
+        process = start(
+            place, "fit - -t y -e 1 -o m.json", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
+        # The rest of the rows never comes. The output is opened before anything is read.
+        process.stdin.write(b"x,y\n1,2\n")
+        process.stdin.flush()
+        wait_for(lambda: any(name.startswith(".") for name in files_in(place)))
+        return process
+    process = start(
+        place,
+        f"fit {folder}/visits.csv -t cost -e 1 --without patient -o m.json",
+        [sys.executable, "-c", WAITING],
+        stdout=subprocess.DEVNULL,
+    )
+    wait_for((place / "waiting").exists)
+    return process
 
 
 @pytest.mark.parametrize(
@@ -58,19 +80,17 @@ def large(tmp_path_factory):
         (signal.SIGQUIT, 131, "terminated"),
     ],
 )
-@pytest.mark.parametrize("delay", [0.1, 2.0])
-def test_a_fit_that_is_stopped_leaves_nothing(large, number, code, words, delay):
-    process = start(
-        large, "fit large.parquet -t y -e 1 --jobs 1 -o m.json", stdout=subprocess.DEVNULL
-    )
-    # The output is opened before anything is read, or imported.
-    wait_for(lambda: len(files_in(large)) > 1)
-    time.sleep(delay)
+@pytest.mark.parametrize("moment", ["reading", "releasing"])
+def test_a_fit_that_is_stopped_leaves_nothing(folder, tmp_path, number, code, words, moment):
+    process = start_fit(folder, tmp_path, moment)
     process.send_signal(number)
+    if process.stdin is not None:
+        process.stdin.close()
+        process.stdin = None
     _, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == code
     assert error.decode() == f"dpfit: {words}; nothing was written\n"
-    assert files_in(large) == {"large.parquet"}
+    assert files_in(tmp_path) <= {"waiting"}
 
 
 @pytest.mark.parametrize("moment", ["fsync", "replace"])
@@ -114,18 +134,14 @@ def test_a_full_device_is_named(folder, quick):
     process.stderr.close()
 
 
-def test_an_older_file_stays_if_its_replacement_fails(large):
-    (large / "m.json").write_text("precious")
-    process = start(
-        large, "fit large.parquet -t y -e 1 --jobs 1 -o m.json", stdout=subprocess.DEVNULL
-    )
-    wait_for(lambda: len(files_in(large)) > 2)
+def test_an_older_file_stays_if_its_replacement_fails(folder, tmp_path):
+    (tmp_path / "m.json").write_text("precious")
+    process = start_fit(folder, tmp_path, "releasing")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert (large / "m.json").read_text() == "precious"
-    (large / "m.json").unlink()
-    assert files_in(large) == {"large.parquet"}
+    assert (tmp_path / "m.json").read_text() == "precious"
+    assert files_in(tmp_path) == {"m.json", "waiting"}
 
 
 def test_reading_standard_input_can_be_stopped(folder):
