@@ -35,6 +35,7 @@ __all__ = [
     "Gram",
     "Histogram",
     "ResidualCounts",
+    "ResidualSums",
     "RowMap",
     "Rows",
     "round_matrix",
@@ -305,6 +306,45 @@ class ResidualCounts:
         """Read what `to_bytes` wrote; other bytes raise a `ValueError`."""
     def insecure_exact(self) -> list[int]:
         """Return the exact counts: private, for tests."""
+    def release(
+        self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
+    ) -> _Floats:
+        """Return the counts plus round(sigma * Z), one sigma for all entries or one for each."""
+
+@final
+class ResidualSums:
+    """Sums of g = clip(y - X theta, +-tau) over the rows between edges, for every feature.
+
+    The sums of a feature with m edges are those of the rows below the first edge, from each edge to
+    the next, and from the last edge on, in steps of the target. Edges are in steps of 2**-15, as
+    stored rows are. Features without edges have no sums.
+
+    Privacy
+    -------
+    With k features that have edges, the l2 sensitivity is sqrt(k) * tau when a row is added or
+    removed, at most twice that when one is replaced.
+    """
+
+    @staticmethod
+    def of(
+        rows: Rows,
+        theta: _Floats,
+        tau: int,
+        edges: Sequence[Sequence[int]],
+        *,
+        n_jobs: int | None = ...,
+        portable: bool = ...,
+    ) -> ResidualSums:
+        """Add up residuals. A feature has up to 64 strictly increasing edges; not all have none."""
+    def merge(self, other: ResidualSums) -> None:
+        """Add the sums over other rows."""
+    def to_bytes(self) -> bytes:
+        """Return the exact sums as bytes, to move them between trusted processes."""
+    @staticmethod
+    def from_bytes(bytes: bytes) -> ResidualSums:
+        """Read what `to_bytes` wrote; other bytes raise a `ValueError`."""
+    def insecure_exact(self) -> list[int]:
+        """Return the exact sums: private, for tests."""
     def release(
         self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
     ) -> _Floats:

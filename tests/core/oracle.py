@@ -178,6 +178,18 @@ def residual_counts(q, targets, theta, step, edges):
     return counts
 
 
+def residual_sums(q, targets, theta, step, tau, edges):
+    """Add up clipped residuals between the edges of every feature that has edges."""
+    clipped = residuals(q, targets, theta, step, tau).tolist()
+    found = []
+    for values, part in zip(q.T.tolist(), edges, strict=True):
+        sums = [0] * (len(part) + 1) if part else []
+        for value, residual in zip(values if part else [], clipped, strict=bool(part)):
+            sums[sum(value >= edge for edge in part)] += residual
+        found += sums
+    return found
+
+
 def matrix_integers(matrix):
     """Return the integers m and the exponents e of every column, with M = m · 2^−e."""
     integers, exponents = [], []

@@ -83,6 +83,9 @@ def test_sums_over_mapped_rows(table, tau, reach, edges, way, data):
         assert found == oracle.energy(q, targets, *model, tau)
         found = _native.ResidualCounts.of(part, theta, edges, **way).insecure_exact()
         assert found == oracle.residual_counts(q, targets, *model, edges)
+        pieces = [[-7000, -1, 0, 1, 300][i % 3 :] for i in range(q.shape[1])]
+        found = _native.ResidualSums.of(part, theta, tau, pieces, **way).insecure_exact()
+        assert found == oracle.residual_sums(q, targets, *model, tau, pieces)
 
 
 @pytest.mark.parametrize("portable", [False, True])

@@ -11,7 +11,7 @@ import pytest
 import dpfit.release
 from dpfit import _native
 from dpfit.release import Releaser
-from dpfit.statistics import Gradient, MappedGram, ResidualCounts, Scale, Table
+from dpfit.statistics import Gradient, MappedGram, ResidualCounts, ResidualSums, Scale, Table
 
 from .exact import case
 from .neighbours import ROWS, with_row
@@ -54,6 +54,8 @@ def integer_statistics(X, y, row_map, matrix, theta, bounds):
         found[name, "gradient"] = _native.Gradient.of(part, model, tau, n_jobs=1)
         found[name, "joint"] = _native.Gradient.of(part, model, tau, reach, n_jobs=1)
         found[name, "counts"] = _native.ResidualCounts.of(part, model, edges, n_jobs=1)
+        pieces = [[-3000, 0, 10_000]] * part.features
+        found[name, "sums"] = _native.ResidualSums.of(part, model, tau, pieces, n_jobs=1)
         found[name, "energy"] = _native.Energy.of(part, model, tau, n_jobs=1)
     return {name: np.ravel(total.insecure_exact()).tolist() for name, total in found.items()}
 
@@ -68,6 +70,8 @@ def claims(relation, bounds):
         found[name, "joint"] = (min(reach, 2**15 * tau) * twice) ** 2
         found[name, "counts"] = twice
         found[name, "energy"] = tau**4
+        # For one feature; each has four sums.
+        found[name, "sums"] = (tau * twice) ** 2
     return found
 
 
@@ -79,6 +83,8 @@ def moved(first, second, relation, bounds, outputs):
     for name, allowed in claims(relation, bounds).items():
         weights = triangle if name == "gram" else [1] * len(first[name])
         pairs = zip(weights, first[name], second[name], strict=True)
+        if name[1] == "sums":
+            allowed *= len(first[name]) // 4
         shares[name] = Fraction(sum(w * (a - b) ** 2 for w, a, b in pairs), allowed)
     return shares
 
@@ -124,7 +130,7 @@ def test_the_sensitivities_are_attained():
             for relation, shares in pairs(rng, kind):
                 for name, share in shares.items():
                     most[relation, name] = max(most.get((relation, name), 0.0), float(share))
-    assert len(most) == 18
+    assert len(most) == 22
     assert min(most.values()) > 0.98, most
 
 
@@ -151,6 +157,7 @@ def test_noise_is_drawn_for_these_sensitivities(relation, unit, monkeypatch):
         releaser.release(mapped, Gradient(np.zeros(2), tau, scale, reach), 0.7),
         releaser.release(mapped, Gradient(np.zeros(2), tau, scale, 2**35), 0.7),
         releaser.release(mapped, ResidualCounts(np.zeros(2), edges, scale), 0.7),
+        releaser.release(mapped, ResidualSums(np.zeros(2), tau, ((0,), (1, 2)), scale), 0.7),
     ]
     allowed = claims(relation, (tau, reach, edges))
     expected = [
@@ -158,6 +165,7 @@ def test_noise_is_drawn_for_these_sensitivities(relation, unit, monkeypatch):
         allowed["mapped", "joint"],
         allowed["mapped", "gradient"],
         allowed["mapped", "counts"],
+        2 * allowed["mapped", "sums"],
     ]
     for value, square in zip(asked, expected, strict=True):
         exact = square * unit**2
@@ -167,10 +175,13 @@ def test_noise_is_drawn_for_these_sensitivities(relation, unit, monkeypatch):
         "X'g",
         "X'g",
         "histogram of residuals",
+        "sums of residuals",
     ]
     for event, found in zip(releaser.events, released, strict=True):
         assert found.sigma == pytest.approx(event.sensitivity / 0.7)
-    assert [np.shape(found.value) for found in released] == [(2, 2), (2,), (2,), (5,)]
+    *others, sums = released
+    assert [np.shape(found.value) for found in others] == [(2, 2), (2,), (2,), (5,)]
+    assert [len(part) for part in sums.value] == [2, 3]
 
 
 def test_values_are_in_public_numbers():
@@ -198,3 +209,9 @@ def test_values_are_in_public_numbers():
     expected = np.histogram(t - Z @ theta, at)[0]
     assert np.abs(found - expected).sum() <= 4
     assert found.sum() == 400
+    edges = ((-(2**13), 2**13), ())
+    found = releaser.release(mapped, ResidualSums(theta, 2**13, edges, scale), 1e12).value
+    clipped = np.clip(t - Z @ theta, -0.5, 0.5)
+    at = np.digitize(Z[:, 0], [-0.25, 0.25])
+    np.testing.assert_allclose(found[0], [clipped[at == i].sum() for i in range(3)], atol=0.6)
+    assert len(found[1]) == 0

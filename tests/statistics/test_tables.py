@@ -18,6 +18,7 @@ from dpfit.statistics import (
     MappedGram,
     Relation,
     ResidualCounts,
+    ResidualSums,
     RowCount,
     RowMap,
     Scale,
@@ -47,6 +48,7 @@ OF_STORED = [
     Gradient(THETA, 1000, SCALE),
     SquaredResiduals(THETA, 1000, SCALE),
     ResidualCounts(THETA, (100, 1000), SCALE),
+    ResidualSums(THETA, 1000, ((-500, 0, 900), (), (1,), ()), SCALE),
     MappedGram(MATRIX),
 ]
 JOINT = Gradient(THETA, 1000, SCALE, 2**22)
@@ -96,7 +98,7 @@ def test_sensitivities_grow_with_the_rows_of_a_unit(statistic):
         assert three == pytest.approx(3 * one, rel=1e-12)
     added, replaced = (statistic.sensitivity(Relation(n)) for n in ("add_remove", "replace"))
     factor = dict.fromkeys(["Gram", "MappedGram", "Histograms", "ResidualCounts"], 2**0.5)
-    factor |= {"Gradient": 2, "ClippedGradients": 2}
+    factor |= {"Gradient": 2, "ClippedGradients": 2, "ResidualSums": 2}
     assert replaced == pytest.approx(factor.get(name(statistic), 1) * added, rel=1e-12)
 
 
@@ -109,6 +111,20 @@ def test_x_x_is_computed_in_the_pass_that_stores_the_rows():
         assert stored.sum(statistic).to_bytes() == alone.to_bytes()
     stored.sum(OF_STORED[0])
     assert source.passes == 1
+
+
+def test_rows_can_be_stored_again():
+    source = Passes()
+    table = source.table()
+    first = table.store(ROW_MAP, free=False)
+    assert (source.passes, source.freed) == (1, 0)
+    before = first.sum(OF_STORED[0]).to_bytes()
+    second = table.store(ROW_MAP, gram=False)
+    assert (source.passes, source.freed) == (2, 1)
+    assert second.sum(OF_STORED[0]).to_bytes() == before
+    # The rows that were stored first are gone.
+    with pytest.raises(ParameterError):
+        first.sum(OF_STORED[0])
 
 
 def test_a_statistic_that_is_released_twice_takes_one_pass():
@@ -260,4 +276,4 @@ def test_names_of_events_are_distinct():
         for statistic in (*OF_NUMBERS, *OF_STORED)
         for component in statistic.components(relation)
     ]
-    assert len(names) == len(set(names)) == 10
+    assert len(names) == len(set(names)) == 11

@@ -40,6 +40,16 @@ class BudgetTracker:
         self._whole = Fraction(check_positive("mu", mu)) ** 2
         self._left = self._whole
 
+    @property
+    def left(self) -> float:
+        """The mu of what is left, rounded down."""
+        return root_of_ratio_down(self._left.numerator, self._left.denominator, 0)
+
+    def mu_of(self, share: float) -> float:
+        """Return the mu of a share of the whole mu squared, rounded down, without spending it."""
+        square = self._whole * Fraction(share)
+        return root_of_ratio_down(square.numerator, square.denominator, 0)
+
     def spend(self, share: float) -> float:
         """Spend a share of the whole mu squared; return the mu of the share, rounded down."""
         return self._subtract(self._whole * Fraction(share))

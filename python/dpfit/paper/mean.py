@@ -123,7 +123,7 @@ class BoostedMean(PrivateRegressor):
         mu_round = per_round(mu_rounds, n_rounds)
         scale = Scale(step=tau / _TAU_STEPS)
         column = (0.0, 1.0, [(-math.inf, math.inf, 1.0)])
-        stored = table.store(RowMap([column], (0.0, 1.0), scale, None, norm="clip"))
+        stored = table.store(RowMap([column], (0.0, 1.0), scale, None, norm="clip"), gram=False)
         mean = 0.0
         for t in range(1, n_rounds + 1):
             gradient = Gradient(np.array([mean / _ONE]), _TAU_STEPS, scale)

@@ -7,12 +7,19 @@ one step of its integers is, and how the noisy integers become a public value.
 from dpfit.statistics.bins import Bins, EqualBins, PowerBins
 from dpfit.statistics.counts import Histograms, ResidualCounts, RowCount
 from dpfit.statistics.moments import Gram, MappedGram, SmallestEigenvalue
-from dpfit.statistics.residuals import ClippedGradients, Gradient, SquaredResiduals
+from dpfit.statistics.residuals import (
+    MOST_REACH,
+    ClippedGradients,
+    Gradient,
+    ResidualSums,
+    SquaredResiduals,
+)
 from dpfit.statistics.row_map import LevelColumn, RampColumn, Route, RowMap, Scale
 from dpfit.statistics.statistic import Component, Relation, Statistic
 from dpfit.statistics.table import StoredTable, Table
 
 __all__ = [
+    "MOST_REACH",
     "Bins",
     "ClippedGradients",
     "Component",
@@ -26,6 +33,7 @@ __all__ = [
     "RampColumn",
     "Relation",
     "ResidualCounts",
+    "ResidualSums",
     "Route",
     "RowCount",
     "RowMap",

@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from dpfit import _native
-from dpfit._rounding import fraction_up
+from dpfit._rounding import fraction_up, root_up
 from dpfit._typing import Floats
 from dpfit.statistics.row_map import Scale
 from dpfit.statistics.statistic import Batches, Blocks, Noise, Relation, Statistic, merged
 
-__all__ = ["ClippedGradients", "Gradient", "SquaredResiduals"]
+__all__ = ["MOST_REACH", "ClippedGradients", "Gradient", "ResidualSums", "SquaredResiduals"]
+
+# The largest joint bound of a row and its residual.
+MOST_REACH: int = _native.MOST_REACH
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +76,61 @@ class Gradient(Statistic[_native.Gradient, Floats]):
         """Return the noisy vector."""
         found = total.release(noise.sigma, noise.entropy, n_jobs=noise.n_jobs)
         return found * self.resolution
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualSums(Statistic[_native.ResidualSums, "list[Floats]"]):
+    """Sums of g over stored rows between edges of each feature, with the g of :class:`Gradient`.
+
+    Parameters
+    ----------
+    theta : array
+        Coefficients of rows whose norm is at most `scale.bound`.
+    tau : int
+        Where residuals are clipped, in steps of the target's grid.
+    edges : tuple of tuples of int
+        For each feature, strictly increasing edges in steps of ``2**-15``; none for a feature
+        without sums. A feature with m edges has m + 1 sums.
+    scale : Scale
+        What the stored integers are.
+
+    Privacy
+    -------
+    A row adds its residual, at most tau, to one sum of each of k features, so adding or removing a
+    row moves all sums by at most sqrt(k) * tau, and replacing one by twice that.
+    """
+
+    theta: Floats
+    tau: int
+    edges: tuple[tuple[int, ...], ...]
+    scale: Scale
+
+    name = "sums of residuals"
+    native = _native.ResidualSums
+
+    @property
+    def resolution(self) -> float:
+        """One step of the target."""
+        return self.scale.step
+
+    def sum(self, part: Blocks) -> _native.ResidualSums | None:
+        """Sum over the rows of a part."""
+        theta = self.theta * self.scale.bound
+        return merged(
+            _native.ResidualSums.of(rows, theta, self.tau, self.edges, n_jobs=part.n_jobs)
+            for rows in part
+        )
+
+    def sensitivity(self, relation: Relation) -> float:
+        """Return the root of the number of features times tau, for every row that differs."""
+        features = sum(bool(edges) for edges in self.edges)
+        return root_up(features * (self.tau * relation.rows) ** 2, 0)
+
+    def noisy(self, total: _native.ResidualSums, noise: Noise) -> list[Floats]:
+        """Return the noisy sums of every feature, empty for one without edges."""
+        found = total.release(noise.sigma, noise.entropy, n_jobs=noise.n_jobs) * self.resolution
+        lengths = [len(edges) + 1 if edges else 0 for edges in self.edges]
+        return np.split(found, np.cumsum(lengths)[:-1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,8 +65,8 @@ class BatchParts(Parts):
     """Parts that are batches of numbers."""
 
     @abc.abstractmethod
-    def store(self, row_map: RowMap) -> tuple[BlockParts, _native.Gram]:
-        """Return the rows as parts that are blocks of integers, and X'X of them."""
+    def store(self, row_map: RowMap, *, gram: bool) -> tuple[BlockParts, _native.Gram | None]:
+        """Return the rows as parts that are blocks of integers and, if `gram`, X'X of them."""
 
 
 class Table:
@@ -101,12 +101,25 @@ class Table:
             self._last = statistic, _checked(self._parts.sum(statistic))
         return cast(S, self._last[1])
 
-    def store(self, row_map: RowMap) -> StoredTable:
-        """Map the rows to integers and keep these. The table cannot be used afterwards."""
+    def store(self, row_map: RowMap, *, gram: bool = True, free: bool = True) -> StoredTable:
+        """Map the rows to integers and keep these. Rows that were stored before are freed.
+
+        Parameters
+        ----------
+        row_map : RowMap
+            The map.
+        gram : bool, default True
+            Whether to compute X'X of the rows in the same pass.
+        free : bool, default True
+            Whether to free the rows of this table. It cannot be used afterwards.
+        """
         self._last = None
-        parts, gram = self._parts.store(row_map)
-        self._stored = StoredTable(parts, gram)
-        self._parts.free()
+        if self._stored is not None:
+            self._stored.free()
+        parts, sums = self._parts.store(row_map, gram=gram)
+        self._stored = StoredTable(parts, sums)
+        if free:
+            self._parts.free()
         return self._stored
 
     def free(self) -> None:
@@ -238,14 +251,14 @@ class LocalBatches(BatchParts):
         """Return the sum over all batches."""
         return statistic.sum(Batches(self._read(), self._missing, self._n_jobs))
 
-    def store(self, row_map: RowMap) -> tuple[BlockParts, _native.Gram]:
-        """Return the rows and X'X, computed in the same pass."""
+    def store(self, row_map: RowMap, *, gram: bool) -> tuple[BlockParts, _native.Gram | None]:
+        """Return the rows and, if `gram`, X'X, computed in the same pass."""
         native = row_map.native()
         rows = _native.Rows(native, directory=self._directory(native.features))
-        gram = _native.Gram(native)
+        sums = _native.Gram(native) if gram else None
         for x, y in self._read():
-            rows.extend(x, y, gram, missing=self._missing, n_jobs=self._n_jobs)
-        return _LocalBlocks(rows, self._n_jobs, self._directory), gram
+            rows.extend(x, y, sums, missing=self._missing, n_jobs=self._n_jobs)
+        return _LocalBlocks(rows, self._n_jobs, self._directory), sums
 
     def _directory(self, *features: int) -> str | None:
         """Return where to keep stores with so many features, None for memory."""

@@ -4,7 +4,7 @@ use dpfit_core::Error;
 use dpfit_core::execution::{Execution, Path};
 use dpfit_core::rowmap::{Column, Norm, RowMap, Target};
 use dpfit_core::source::{Dense, Missing};
-use dpfit_core::statistics::{Energy, Gradient, Gram, ResidualCounts, Statistic};
+use dpfit_core::statistics::{Energy, Gradient, Gram, ResidualCounts, ResidualSums, Statistic};
 use dpfit_core::store::{Backing, MOST_TAU, Matrix, Store, Theta};
 use proptest::prelude::*;
 
@@ -52,6 +52,8 @@ fn every_way_gives_the_same_bits() {
     let (inputs, outputs) = (7, 12);
     let matrix = Matrix::new(&numbers(inputs * outputs, 3), outputs).unwrap();
     let theta = Theta::new(&numbers(outputs, 4), 2f64.powi(-16)).unwrap();
+    let mut pieces = vec![vec![-9000, -1, 0, 500, 20_000]; outputs];
+    pieces[3] = Vec::new();
     // Above the number of values from which threads are used.
     let rows = store(70_001, inputs, Backing::Memory);
     let mut expected = None;
@@ -67,6 +69,7 @@ fn every_way_gives_the_same_bits() {
                 Gram::of_mapped(&mapped, &identity(outputs), e, &mut || false).unwrap().exact().to_vec(),
                 Gradient::within(&mapped, &theta, 9000, Some(1 << 27), e, &mut || false).unwrap(),
                 ResidualCounts::of(&mapped, &theta, &[100, 9000, 30_000], e, &mut || false).unwrap(),
+                ResidualSums::of(&mapped, &theta, 9000, &pieces, e, &mut || false).unwrap(),
                 Energy::of(&mapped, &theta, 9000, e, &mut || false).unwrap(),
             );
             assert_eq!(&sums, expected.get_or_insert_with(|| sums.clone()));
@@ -222,4 +225,16 @@ proptest! {
         let counts = ResidualCounts::of(&mapped, &theta, &[1, 50, 7000], &one(), &mut || false).unwrap();
         prop_assert!(counts.exact().iter().sum::<i128>() <= 1);
     }
+}
+
+#[test]
+fn edges_that_do_not_fit_are_refused() {
+    let (rows, theta) = (store(10, 2, Backing::Memory), Theta::new(&[0.0; 2], 2f64.powi(-16)).unwrap());
+    let of = |edges: &[Vec<i16>]| ResidualSums::of(&rows, &theta, 5, edges, &one(), &mut || false);
+    assert!(of(&[vec![0], vec![]]).is_ok());
+    for edges in [&[vec![0]][..], &[vec![], vec![]], &[vec![1, 1], vec![]], &[(0..65).collect(), vec![]]] {
+        assert!(of(edges).is_err(), "{edges:?}");
+    }
+    let mut one_piece = of(&[vec![0], vec![]]).unwrap();
+    assert!(one_piece.merge(&of(&[vec![1], vec![]]).unwrap()).is_err());
 }

@@ -23,7 +23,8 @@ pub(crate) fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Gradient>()?;
     module.add_class::<Gram>()?;
     module.add_class::<Histogram>()?;
-    module.add_class::<ResidualCounts>()
+    module.add_class::<ResidualCounts>()?;
+    module.add_class::<ResidualSums>()
 }
 
 /// Define the class of a statistic of the core. It has its own methods (in braces), `merge` and `to_bytes`, and the methods
@@ -265,6 +266,30 @@ statistic!(
             let edges = edges.collect::<PyResult<Vec<i32>>>()?;
             let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
                 core::ResidualCounts::of(store, theta, &edges, &execution, stop)
+            };
+            rows.pass(py, &theta, of).map(Self)
+        }
+    }
+);
+
+statistic!(
+    /// Sums of residuals: see `_native.pyi`.
+    ResidualSums: vector, from_bytes {
+        #[staticmethod]
+        #[pyo3(signature = (rows, theta, tau, edges, *, n_jobs=None, portable=false))]
+        pub(crate) fn of(
+            py: Python<'_>,
+            rows: &Rows,
+            theta: PyReadonlyArray1<'_, f64>,
+            tau: i128,
+            edges: Vec<Vec<i16>>,
+            n_jobs: Option<i128>,
+            portable: bool,
+        ) -> PyResult<Self> {
+            let execution = execution(n_jobs, portable)?;
+            let tau = integer("tau", tau, "between 1 and 1048576")?;
+            let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
+                core::ResidualSums::of(store, theta, tau, &edges, &execution, stop)
             };
             rows.pass(py, &theta, of).map(Self)
         }

@@ -78,12 +78,10 @@ class ClusterParts(BatchParts, BlockParts):
         """Return the sum over all parts."""
         return merged(statistic.read(packed) for packed in self.reduce(statistic))
 
-    def store(self, row_map: RowMap) -> tuple[BlockParts, _native.Gram]:
-        """Return the rows as blocks, which stay on the workers, and X'X."""
-        gram = self.sum(Gram(row_map))
-        # There are rows: otherwise counting them would have failed.
-        assert gram is not None
-        return self.blocks(Quantise(row_map, self.missing), Route(row_map)), gram
+    def store(self, row_map: RowMap, *, gram: bool) -> tuple[BlockParts, _native.Gram | None]:
+        """Return the rows as blocks, which stay on the workers, and X'X if `gram`."""
+        sums = self.sum(Gram(row_map)) if gram else None
+        return self.blocks(Quantise(row_map, self.missing), Route(row_map)), sums
 
     def mapped(self, matrix: Floats) -> BlockParts:
         """Return the mapped rows as blocks, which stay on the workers."""

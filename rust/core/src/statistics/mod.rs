@@ -19,6 +19,7 @@ mod gradient;
 mod gram;
 mod histogram;
 mod residual_counts;
+mod residual_sums;
 
 pub use count::Count;
 pub use energy::Energy;
@@ -27,4 +28,5 @@ pub use gradient::Gradient;
 pub use gram::Gram;
 pub use histogram::{Bins, Histogram};
 pub use residual_counts::{MOST_EDGES, ResidualCounts};
+pub use residual_sums::ResidualSums;
 pub use sums::{Statistic, Sums};
