@@ -63,7 +63,7 @@ def asks_for_a_kind(source):
     )
 
 
-@pytest.mark.parametrize("package", ["sources", "models"])
+@pytest.mark.parametrize("package", ["engine", "models", "sources"])
 def test_modules_ask_a_kind_for_its_attributes(package):
     modules = sorted((PACKAGE / package).rglob("*.py"))
     assert [path.name for path in modules if asks_for_a_kind(path.read_text("utf-8"))] == []

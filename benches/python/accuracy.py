@@ -3,17 +3,25 @@
 Fits on 80 % of every table and prints test MSE / Var(y), the median over seeds. DP-EBM (from
 InterpretML) is given the true bounds of the target and of every feature. The other methods are
 given only which columns are binary. The constants of dpfit's models were chosen on tables with an
-odd task number, so odd and even ones are also shown separately.
+odd task number, so odd and even ones are also shown separately. The task number is the number at
+the start of the file's name.
 
-    accuracy.py --data FOLDER [--seeds 3] [--figure accuracy.png] [--csv accuracy.csv]
+At the end, the script prints on how many tables dpfit's models are better than the
+other methods, and on which tables the additive model is worse than the linear one by more than 2 %.
+
+    accuracy.py --data FOLDER [--data FOLDER] [--methods linear additive ebm paper] [--seeds 3]
+        [--epsilons 0.1 1 10] [--jobs 1] [--figure accuracy.png] [--csv accuracy.csv]
 """
 
 import argparse
 import csv
+import multiprocessing
 import os
 import pathlib
+import re
 import sys
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -31,6 +39,62 @@ EPSILONS = (0.1, 1.0, 10.0)
 MOST_ROWS, MOST_COLUMNS = 60_000, 100
 # Larger errors are drawn at the edge.
 MOST_SHOWN = 30.0
+# How much larger than that of the linear model the error of the additive model may be.
+MOST_WORSE = 1.02
+COMPARED = (
+    ("additive", "ebm", "DP-EBM, given true bounds"),
+    ("linear", "paper", "BoostedAdaSSP, fixed"),
+)
+
+
+def add_arguments(parser, seeds):
+    """Add the options of all scripts that fit the tables of folders."""
+    parser.add_argument(
+        "--data",
+        type=pathlib.Path,
+        action="append",
+        metavar="FOLDER",
+        help="Parquet files with a column `target`; may be given several times",
+    )
+    parser.add_argument("--seeds", type=int, default=seeds)
+    parser.add_argument("--jobs", type=int, default=1, help="the number of processes")
+    parser.add_argument("--epsilons", type=float, nargs="+", default=list(EPSILONS))
+
+
+def folders(args):
+    """Return the given folders, or those of DPFIT_DATA."""
+    paths = filter(None, os.environ.get("DPFIT_DATA", "").split(os.pathsep))
+    found = args.data or [pathlib.Path(path) for path in paths]
+    if not found:
+        sys.exit("no tables: give --data FOLDER, or set DPFIT_DATA (Parquet, column `target`)")
+    if empty := [folder for folder in found if not any(folder.glob("*.parquet"))]:
+        sys.exit(f"no Parquet files in {empty[0]}")
+    return found
+
+
+def each_table(function, folder, jobs, *others):
+    """Yield the stem of every file of a folder that is not too wide, and `function` of it.
+
+    The function gets a loaded table and `others`, in one of several processes.
+    """
+    files = sorted(folder.glob("*.parquet"))
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=spawn) as pool:
+        for file in [pool.submit(_of_file, function, file, others) for file in files]:
+            stem, found = file.result()
+            if found is not None:
+                yield stem, found
+
+
+def _of_file(function, file, others):
+    table = load(file)
+    narrow = table[0].shape[1] <= MOST_COLUMNS
+    return file.stem, function(table, *others) if narrow else None
+
+
+def task(stem):
+    """Return the number at the start of a file's name: 361073 of 361073_pol, 1 of p01_wages."""
+    return int(re.search(r"\d+", stem).group())
 
 
 def load(path):
@@ -96,8 +160,8 @@ class Ebm:
 METHODS = {
     "linear": untuned(PrivateLinearRegression),
     "additive": untuned(PrivateAdditiveRegression),
+    "ebm": lambda epsilon, seed, X, binary: Ebm(epsilon, seed),
     "paper": paper,
-    "dp_ebm": lambda epsilon, seed, X, binary: Ebm(epsilon, seed),
 }
 
 
@@ -113,10 +177,18 @@ def errors(table, make, epsilon, seeds):
     return float(np.median(found))
 
 
+def measure(table, methods, epsilons, seeds):
+    """Return the errors of all methods on a table, by epsilon."""
+    return {
+        epsilon: {m: errors(table, METHODS[m], epsilon, seeds) for m in methods}
+        for epsilon in epsilons
+    }
+
+
 def read(path):
     with path.open(newline="") as lines:
         return {
-            (int(row["task"]), float(row["epsilon"])): {
+            (row["table"], float(row["epsilon"])): {
                 name: float(value) for name, value in row.items() if name in METHODS
             }
             for row in csv.DictReader(lines)
@@ -127,19 +199,51 @@ def gmean(values):
     return float(np.exp(np.mean(np.log(values))))
 
 
-def draw(rows, path):
+def compared(methods):
+    return [pair for pair in COMPARED if pair[0] in methods and pair[1] in methods]
+
+
+def print_means(folder, epsilon, rows, methods):
+    for name, some in (
+        ("all", rows),
+        ("odd", [r for r in rows if r["task"] % 2]),
+        ("even", [r for r in rows if r["task"] % 2 == 0]),
+    ):
+        if some:
+            shown = "  ".join(f"{m} {gmean([r[m] for r in some]):.4f}" for m in methods)
+            print(f"{folder} eps={epsilon:g} {name} ({len(some)} tables), geometric mean: {shown}")
+
+
+def print_checks(folder, epsilon, rows, methods):
+    start = f"{folder} eps={epsilon:g}"
+    for ours, theirs, label in compared(methods):
+        better = sum(r[ours] < r[theirs] for r in rows)
+        print(f"{start} {ours} is better than {label}, on {better} of {len(rows)} tables")
+    if "linear" in methods and "additive" in methods:
+        ratios = {r["table"]: r["additive"] / r["linear"] for r in rows}
+        worse = [f"{table} ({v:.3f})" for table, v in ratios.items() if v > MOST_WORSE]
+        print(
+            f"{start} additive is worse than linear by more than {MOST_WORSE - 1:.0%} on"
+            f" {len(worse)} of {len(rows)} tables{': ' if worse else ''}{', '.join(worse)}"
+        )
+
+
+def draw(rows, methods, epsilons, path):
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    pairs = (
-        ("additive", "dp_ebm", "DP-EBM, given true bounds"),
-        ("linear", "paper", "BoostedAdaSSP, fixed"),
+    pairs = compared(methods)
+    figure, axes = plt.subplots(
+        len(pairs),
+        len(epsilons),
+        figsize=(3.5 * len(epsilons), 3.5 * len(pairs)),
+        constrained_layout=True,
+        squeeze=False,
     )
-    figure, axes = plt.subplots(2, 3, figsize=(10.5, 7), constrained_layout=True)
     for line, (ours, theirs, label) in zip(axes, pairs, strict=True):
-        for axis, epsilon in zip(line, EPSILONS, strict=True):
+        for axis, epsilon in zip(line, epsilons, strict=True):
             mine = [r for r in rows if r["epsilon"] == epsilon]
             x = np.array([r[theirs] for r in mine])
             y = np.array([r[ours] for r in mine])
@@ -171,9 +275,8 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=pathlib.Path, default=os.environ.get("DPFIT_DATA"))
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--methods", default=",".join(METHODS))
+    add_arguments(parser, seeds=3)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--figure", type=pathlib.Path)
     parser.add_argument("--csv", type=pathlib.Path)
     parser.add_argument(
@@ -182,43 +285,37 @@ def main():
         help="CSV file with errors of other methods, which are not fitted again",
     )
     args = parser.parse_args()
-    if args.data is None:
-        sys.exit("no tables: give --data FOLDER, or set DPFIT_DATA (Parquet, column `target`)")
-    fitted = args.methods.split(",")
     known = read(args.known) if args.known else {}
-    methods = fitted + sorted({m for row in known.values() for m in row} - set(fitted))
-    rows = []
-    for file in sorted(pathlib.Path(args.data).glob("*.parquet")):
-        table = load(file)
-        if table[0].shape[1] > MOST_COLUMNS:
-            continue
-        for epsilon in EPSILONS:
-            row = {"task": int(file.stem[:6]), "table": file.stem[7:], "epsilon": epsilon}
-            row |= known.get((row["task"], epsilon), {})
-            row |= {m: errors(table, METHODS[m], epsilon, args.seeds) for m in fitted}
-            rows.append(row)
-            shown = "  ".join(f"{m} {row[m]:.4g}" for m in methods)
-            print(f"{file.stem:45s} eps={epsilon:<4g} {shown}", flush=True)
-    for epsilon in EPSILONS:
-        mine = [r for r in rows if r["epsilon"] == epsilon]
-        for name, some in (
-            ("all", mine),
-            ("odd", [r for r in mine if r["task"] % 2]),
-            ("even", [r for r in mine if r["task"] % 2 == 0]),
-        ):
-            shown = "  ".join(f"{m} {gmean([r[m] for r in some]):.4f}" for m in methods)
-            print(f"eps={epsilon:g} {name} ({len(some)} tables), geometric mean: {shown}")
-        for ours, theirs in (("additive", "dp_ebm"), ("linear", "paper")):
-            if ours in methods and theirs in methods:
-                share = np.mean([r[ours] < r[theirs] for r in mine])
-                print(f"eps={epsilon:g} {ours} below {theirs} on {share:.1%} of {len(mine)} tables")
+    others = {m for row in known.values() for m in row}
+    methods = [m for m in METHODS if m in args.methods or m in others]
+    if args.figure and not compared(methods):
+        sys.exit("--figure needs the methods additive and ebm, or linear and paper")
+    given = args.methods, args.epsilons, args.seeds
+    sections = []
+    for folder in folders(args):
+        mine = []
+        for stem, found in each_table(measure, folder, args.jobs, *given):
+            for epsilon in args.epsilons:
+                row = {"folder": folder.name, "task": task(stem), "table": stem, "epsilon": epsilon}
+                mine.append(row | known.get((stem, epsilon), {}) | found[epsilon])
+                shown = "  ".join(f"{m} {mine[-1][m]:.4g}" for m in methods)
+                print(f"{stem:45s} eps={epsilon:<4g} {shown}", flush=True)
+        sections.append((folder.name, mine))
+        for epsilon in args.epsilons:
+            some = [r for r in mine if r["epsilon"] == epsilon]
+            print_means(folder.name, epsilon, some, methods)
+    for name, mine in sections:
+        for epsilon in args.epsilons:
+            some = [r for r in mine if r["epsilon"] == epsilon]
+            print_checks(name, epsilon, some, methods)
+    rows = [row for _, mine in sections for row in mine]
     if args.csv:
         with args.csv.open("w", newline="") as out:
             writer = csv.DictWriter(out, fieldnames=list(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
     if args.figure:
-        draw(rows, args.figure)
+        draw(rows, methods, args.epsilons, args.figure)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Speed of private fits compared with scikit-learn's non-private ones, at 581,835 x 31.
 
-There are two tables: normal columns, and log-normal ones, whose long tails make the linear model
-choose ranges. Every fit starts from the same array of doubles. Run by `make bench`.
+There are two tables: normal columns, and log-normal ones with long tails. Every fit starts from the
+same array of doubles. Run by `make bench`.
 """
 
 import statistics

@@ -10,12 +10,16 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.linear_model import LinearRegression
 
-from dpfit import Categorical, InsecureSeedWarning, ParameterError, Schema
+import dpfit
+from dpfit import Categorical, InsecureSeedWarning, Numeric, ParameterError, Schema
 from dpfit.models.effects import Line
 
 from .tables import every, seeded
 from .test_model_files import fitted, frame
+from .test_predictions import saturated
 
 # Sums of a dozen doubles, in another order.
 CLOSE = {"rtol": 1e-11, "atol": 1e-11}
@@ -67,7 +71,10 @@ def test_the_regression_of_a_linear_model_has_its_coefficients():
     from dpfit import PrivateLinearRegression
 
     model = fitted(PrivateLinearRegression)
-    regression = exported(model)[-1]
+    clipped = exported(model)[-1]
+    assert isinstance(clipped, TransformedTargetRegressor)
+    regression = clipped.regressor_
+    assert isinstance(regression, LinearRegression)
     np.testing.assert_array_equal(regression.coef_, model.coef_[model.coef_ != 0.0])
     assert regression.intercept_ == model.intercept_
 
@@ -161,6 +168,98 @@ def test_sql_of_what_is_missing(cls, database):
     )
 
 
+def beyond(cls, schema):
+    """Return a model, and rows for many of which it predicts the ends of what is plausible."""
+    X, y = saturated()
+    rows = pd.DataFrame(X, columns=list("abcd"))
+    model = seeded(cls, rows, y, missing="drop", schema=schema)
+    # Rounding cannot make these one of the ends.
+    low, high = model.prediction_range_
+    assert 1e-3 * (high - low) > 1e-11
+    return model, 100.0 * rows[:500]
+
+
+with_and_without_bounds = pytest.mark.parametrize(
+    "schema", [None, Schema(target=Numeric(-0.7, 0.8))], ids=["found", "bounds"]
+)
+
+
+def assert_clipped(found, model, rows):
+    """Check predictions against those of the model, of which some are at either end."""
+    expected = model.predict(rows).to_numpy()
+    for end in model.prediction_range_:
+        at_end = expected == end
+        assert at_end.sum() >= 3
+        np.testing.assert_array_equal(np.asarray(found)[at_end], end)
+    np.testing.assert_allclose(found, expected, **CLOSE)
+
+
+@every
+@with_and_without_bounds
+@pytest.mark.parametrize("database", [in_sqlite, in_duckdb])
+def test_sql_clips_as_the_model_does(cls, schema, database):
+    model, rows = beyond(cls, schema)
+    assert_clipped(database(model.to_sql("rows"), rows), model, rows)
+
+
+@every
+@with_and_without_bounds
+def test_scikit_learn_clips_as_the_model_does(cls, schema):
+    model, rows = beyond(cls, schema)
+    pipeline = pickle.loads(pickle.dumps(exported(model)))
+    assert_clipped(pipeline.predict(rows), model, rows)
+    # One row is one prediction, too.
+    one = pipeline.predict(rows[:1])
+    assert one.shape == (1,)
+    assert one == pytest.approx(model.predict(rows[:1]))
+
+
+@every
+@with_and_without_bounds
+def test_a_saved_model_clips_as_the_model_does(cls, schema, tmp_path):
+    model, rows = beyond(cls, schema)
+    model.save(tmp_path / "model.json")
+    loaded = dpfit.load(tmp_path / "model.json")
+    assert loaded.prediction_range_ == model.prediction_range_
+    np.testing.assert_array_equal(loaded.predict(rows), model.predict(rows))
+    assert_clipped(loaded.predict(rows), model, rows)
+
+
+@every
+@with_and_without_bounds
+@pytest.mark.parametrize("database", [in_sqlite, in_duckdb])
+def test_sql_leaves_null_where_it_clips(cls, schema, database):
+    """`LEAST` and `GREATEST` would return an end of the range for NULL in DuckDB."""
+    model, rows = beyond(cls, schema)
+    rows.loc[::5, "c"] = np.nan
+    found = np.array(database(model.to_sql("rows"), rows), dtype=object)
+    assert [place for place, value in enumerate(found) if value is None] == list(range(0, 500, 5))
+    full = rows["c"].notna().to_numpy()
+    assert_clipped(found[full].astype(float), model, rows[full])
+
+
+@every
+@pytest.mark.parametrize("database", [in_sqlite, in_duckdb])
+@pytest.mark.parametrize("table", ["rows", "sums", "total"])
+def test_sql_of_names_that_are_words_of_the_query(cls, database, table):
+    X, y = saturated()
+    rows = pd.DataFrame(X, columns=["total", "sums", "rows", "TABLE"])
+    model = seeded(cls, rows, y)
+    found = database(model.to_sql(table), 100.0 * rows[:500], table)
+    np.testing.assert_allclose(found, model.predict(100.0 * rows[:500]), **CLOSE)
+
+
+@every
+@pytest.mark.parametrize("database", [in_sqlite, in_duckdb])
+def test_exports_of_a_model_that_saw_nothing_do_not_clip(cls, database):
+    X, y = saturated(50)
+    rows = pd.DataFrame(X, columns=list("abcd"))
+    model = seeded(cls, rows, y, epsilon=1e-3)
+    assert model.prediction_range_ == (-np.inf, np.inf)
+    np.testing.assert_allclose(database(model.to_sql("rows"), rows), model.predict(rows), **CLOSE)
+    np.testing.assert_allclose(exported(model).predict(rows), model.predict(rows), **CLOSE)
+
+
 def numbered(cls, **options):
     """Return a model of numbers and levels that are numbers, and rows."""
     rng = np.random.default_rng(0)
@@ -222,10 +321,13 @@ def test_sql_of_many_columns(database):
     rows.columns = [f"c{place}" for place in range(1100)]
     model = seeded(PrivateLinearRegression, rows, rows.c0, epsilon=1e-3)
     lines = tuple(Line(-1.0, 2.0, slope) for slope in np.linspace(0.1, 1.0, 1100))
-    model.model_ = dataclasses.replace(model.model_, effects=lines)
-    np.testing.assert_allclose(
-        database(model.to_sql("rows"), rows), model.predict(rows), rtol=1e-11, atol=1e-9
-    )
+    for limits in ((-np.inf, np.inf), (-5.0, 5.0)):
+        model.model_ = dataclasses.replace(model.model_, effects=lines, prediction_range=limits)
+        expected = model.predict(rows)
+        assert (np.abs(expected) >= 5.0).any()
+        np.testing.assert_allclose(
+            database(model.to_sql("rows"), rows), expected, rtol=1e-11, atol=1e-9
+        )
 
 
 @pytest.mark.parametrize("database", [in_sqlite, in_duckdb])

@@ -1,4 +1,4 @@
-"""The parts that find where a column lies: runs of powers, ranges, marginals."""
+"""The parts that find where a column lies: runs of powers, ranges, marginals; and whole fits."""
 
 import math
 
@@ -7,10 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpfit import _native
+from dpfit import Numeric, PrivateLinearRegression, Schema, _native
 from dpfit.engine.constants import RangeConstants
-from dpfit.engine.ranges.find import _decide, _run
 from dpfit.engine.ranges.marginal import Marginal, on_simplex
+from dpfit.engine.ranges.powers import _run, locate
+
+from .tables import seeded
 
 quick = settings(max_examples=150, deadline=None)
 CONSTANTS = RangeConstants()
@@ -48,8 +50,19 @@ def exact_counts(column):
 
 
 def decided(column, sigma=1.0):
-    found = _decide(exact_counts(column), sigma, CONSTANTS)
-    return found.low, found.high
+    """Return the range of a column that is seen."""
+    low, high, is_seen = locate(exact_counts(column), sigma, float(len(column)), CONSTANTS)
+    assert is_seen
+    return low, high
+
+
+def mirrored(low, high):
+    """Return the range of the column with the other sign.
+
+    Bins contain their lower ends only. So negative ranges end a little above their upper end, by a
+    share of their lower end that is less than any bin is wide.
+    """
+    return -high, 2.0**-40 * high - low
 
 
 @pytest.mark.parametrize(
@@ -58,12 +71,12 @@ def decided(column, sigma=1.0):
         (0.0, 1.0, (0.0, 1.0)),
         (0.0, 1000.0, (0.0, 1024.0)),
         (-3.0, 5.0, (-8.0, 8.0)),
-        (-3.0, -2.1, (-4.0, -2.0)),
+        (-3.0, -2.1, mirrored(2.0, 4.0)),
         (5.0, 6.0, (4.0, 8.0)),
         (7.0, 9.0, (4.0, 16.0)),
         (1e-9, 1e-6, (0.0, 2.0**-19)),
-        (-1e9, -0.9e9, (-(2.0**30), -(2.0**29))),
-        (-1e12, 1e-3, (-(2.0**40), 0.0)),
+        (-1e9, -0.9e9, mirrored(2.0**29, 2.0**30)),
+        (-1e12, 1e-3, mirrored(0.0, 2.0**40)),
     ],
 )
 def test_ranges_are_powers_of_two_around_the_data(low, high, expected):
@@ -73,7 +86,23 @@ def test_ranges_are_powers_of_two_around_the_data(low, high, expected):
 def test_zeros_belong_to_the_range():
     column = np.concatenate([np.zeros(500), np.random.default_rng(0).uniform(5, 6, size=500)])
     assert decided(column) == (0.0, 8.0)
-    assert decided(-column) == (-8.0, 0.0)
+    assert decided(-column) == mirrored(0.0, 8.0)
+
+
+@pytest.mark.parametrize("power", [-40, 0, 49])
+@pytest.mark.parametrize("bins", [8, 64])
+def test_the_upper_end_of_a_negative_range_is_in_its_last_bin(power, bins):
+    """As the core counts: rows that are zero, or minus a power of two, must not be lost."""
+    unit = 2.0**power
+    for values in ((0.0, -0.75), (-0.5, -0.75)):
+        column = unit * np.repeat(values, 500)
+        low, high = decided(column)
+        assert high - low == pytest.approx(-low if values[0] == 0.0 else -low / 2, rel=1e-9)
+        found = _native.Histogram([_native.Bins.equal(low, high, bins), None])
+        found.extend(column[:, None], np.zeros(len(column)))
+        counts = np.array(found.insecure_exact())[: bins + 2]
+        assert counts[0] == counts[-1] == 0
+        assert counts[-2] == 500
 
 
 def test_all_zero_is_a_narrow_range_around_it():
@@ -96,7 +125,7 @@ def test_decisions_move_with_the_column(power, sign):
     low, high = decided(column)
     found = decided(sign * column * 2.0**power)
     expected = (low * 2.0**power, high * 2.0**power)
-    assert found == (expected if sign > 0 else (-expected[1], -expected[0]))
+    assert found == (expected if sign > 0 else mirrored(*expected))
 
 
 def test_noise_beside_a_range_does_not_widen_it():
@@ -110,9 +139,59 @@ def test_noise_beside_a_range_does_not_widen_it():
     same = 0
     for _ in range(500):
         noise = 7.0 * rng.normal(size=len(counts))
-        one, two = (_decide(part + noise, 7.0, CONSTANTS) for part in (counts, shifted))
-        same += (one.low * 32.0, one.high * 32.0) == (two.low, two.high)
+        one, two = (locate(part + noise, 7.0, 3000.0, CONSTANTS) for part in (counts, shifted))
+        assert one[2]
+        assert two[2]
+        same += (one[0] * 32.0, one[1] * 32.0) == two[:2]
     assert same >= 495
+
+
+def noisy_ranges(counts, rows, fits=500):
+    """Return ranges of counts with noise of standard deviation one, and whether they are seen."""
+    noise = np.random.default_rng(0).normal(size=(fits, len(counts)))
+    return [locate(counts + part, 1.0, rows, CONSTANTS) for part in noise]
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_column_of_one_sign_is_seen_without_the_noise_of_the_other(sign):
+    """Six deviations in one power: of the noise of both signs together, these would be four."""
+    found = noisy_ranges(exact_counts(sign * np.full(6, 5.0)), 6.0)
+    low, high = (4.0, 8.0) if sign > 0 else mirrored(4.0, 8.0)
+    assert np.mean([seen and one <= low and two >= high for one, two, seen in found]) > 0.95
+
+
+def test_rows_of_both_signs_that_noise_hides_one_by_one_are_seen_together():
+    """1.7 deviations in each of three powers, of one sign or of both."""
+    column = np.repeat([1.0, 2.0, 4.0], 17)
+    one, both = 0.1 * exact_counts(column), 0.1 * exact_counts(np.append(column, -column))
+    alone, together = noisy_ranges(one, 5.1), noisy_ranges(both, 10.2)
+    seen_alone, seen = (np.mean([found[2] for found in part]) for part in (alone, together))
+    assert seen > seen_alone + 0.3
+
+
+def test_a_bell_around_zero_has_both_signs():
+    """In counts of all rows that are 40 times their noise."""
+    counts = exact_counts(np.random.default_rng(0).normal(size=40_000)) / 1000.0
+    found = noisy_ranges(counts, 40.0)
+    assert all(is_seen and low == -high for low, high, is_seen in found)
+    # Runs that are not seen clearly sometimes continue into the noise.
+    assert np.mean([2.0 <= high <= 8.0 for _, high, _ in found]) > 0.9
+
+
+def test_noise_alone_is_rarely_seen():
+    """One column in 20, by one of three looks: at each sign, and at both."""
+    found = noisy_ranges(np.zeros(2 * (MOST - LEAST + 1) + 1), 10.0, fits=2000)
+    assert np.mean([is_seen for _, _, is_seen in found]) < 0.07
+
+
+def test_zeros_are_all_there_is_only_if_few_rows_are_elsewhere():
+    """Rows that are not zero, and in no power visible, may be anywhere: nothing is seen then."""
+    counts = exact_counts(np.zeros(1000))
+    for rows, expected in ((1000.0, True), (1005.0, True), (1007.0, False), (2000.0, False)):
+        low, high, is_seen = locate(counts, 1.0, rows, CONSTANTS)
+        assert low == -high
+        assert 0.0 < high < 1e-12
+        assert is_seen == expected
 
 
 @quick
@@ -128,10 +207,10 @@ def test_any_counts_have_a_range(seed, sigma, height, first, length):
     rng = np.random.default_rng(seed)
     counts = sigma * rng.normal(size=2 * (MOST - LEAST + 1) + 1)
     counts[first : first + length] += height * sigma
-    found = _decide(counts, sigma, CONSTANTS)
-    assert math.isfinite(found.low)
-    assert found.low < found.high < math.inf
-    assert max(-found.low, found.high) <= 2.0 ** (MOST + 1)
+    low, high, _ = locate(counts, sigma, 100.0 * sigma, CONSTANTS)
+    assert math.isfinite(low)
+    assert low < high < math.inf
+    assert max(-low, high) <= 2.0 ** (MOST + 1)
 
 
 @pytest.mark.parametrize("height", [2.5, 3.0, 4.0, 4.75, 5.0, 6.0])
@@ -139,9 +218,10 @@ def test_a_column_of_all_sizes_has_a_range(height):
     """Spread evenly over 40 powers of two, in none of which there is much."""
     counts = np.zeros(2 * (MOST - LEAST + 1) + 1)
     counts[-60:-20] = height
-    found = _decide(counts, 1.0, CONSTANTS)
-    assert found.low == 0.0
-    assert found.high > 1.0
+    low, high, is_seen = locate(counts, 1.0, 40.0 * height, CONSTANTS)
+    assert is_seen
+    assert low == 0.0
+    assert high > 1.0
 
 
 # ------------------------------------------------------------------------------------- marginals
@@ -210,6 +290,33 @@ def test_quantiles_in_other_units(weights, power):
     np.testing.assert_array_equal(one.quantiles(shares) * 2.0**power, two.quantiles(shares))
 
 
+@pytest.mark.parametrize(
+    ("noise", "least", "expected"),
+    [(0.0, 0.01, 0.01), (0.002, 0.01, 0.01), (0.01, 0.01, 0.02), (1.0, 0.01, 0.05)],
+)
+def test_a_range_leaves_out_as_much_as_the_noise_of_two_bins(noise, least, expected):
+    marginal = Marginal(np.linspace(0.0, 1.0, 101), np.ones(100), noise=noise)
+    assert marginal.outside(least) == pytest.approx(expected)
+    assert marginal.range(least) == pytest.approx((expected, 1.0 - expected), abs=1e-9)
+
+
+def test_a_range_is_never_empty():
+    """All rows but a few are in one bin, or in one place of it."""
+    low, high = Marginal(np.array([2.0, 3.0]), np.ones(1)).range(0.01)
+    assert 2.0 <= low < high <= 3.0
+    edges = np.array([1.0, 1.0 + 2.0**-52])
+    assert Marginal(edges, np.ones(1)).range(0.05) == tuple(edges)
+
+
+def test_edges_of_the_bin_of_a_point():
+    marginal = Marginal(np.array([0.0, 1.0, 3.0, 4.0]), np.ones(3))
+    points = [-1.0, 0.0, 0.5, 1.0, 2.9, 3.0, 4.0, 9.0]
+    expected = [(0.0, 1.0)] * 3 + [(1.0, 3.0)] * 2 + [(3.0, 4.0)] * 3
+    assert [marginal.edges_at(point) for point in points] == expected
+    assert [marginal.width_at(point) for point in points] == [b - a for a, b in expected]
+    assert [marginal.middle_at(point) for point in points] == [(a + b) / 2 for a, b in expected]
+
+
 def test_a_uniform_marginal():
     marginal = Marginal.uniform(-2.0, 6.0)
     shares = np.linspace(0, 1, 9)
@@ -217,3 +324,114 @@ def test_a_uniform_marginal():
     middles, weights = marginal.points()
     assert middles @ weights == pytest.approx(2.0)
     assert weights.sum() == pytest.approx(1.0)
+
+
+# ------------------------------------------------------------------------------------ whole fits
+
+
+def slope_of(x, y):
+    return np.polyfit(x, y, 1)[0]
+
+
+def fits(draw, truth, seeds=5, **options):
+    """Return the ranges of a column and slopes / least squares on the column clipped to them."""
+    ranges, slopes = [], []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        x = draw(rng)
+        y = truth(x) + rng.normal(size=len(x))
+        model = seeded(PrivateLinearRegression, x[:, None], y, epsilon=1.0, seed=seed, **options)
+        ranges.append(model.feature_range_[0])
+        least = slope_of(np.clip(x, *model.feature_range_[0]), y)
+        slopes.append((model.coef_[0] / least, model.coef_[0] / slope_of(x, y)))
+    return np.array(ranges), np.array(slopes)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(("share", "most"), [(0.05, 0.1), (0.3, 0.03), (0.5, 0.03), (0.95, 0.1)])
+def test_flags_of_either_sign_have_their_slope(sign, share, most):
+    """Zeros of a column that is never positive must not be lost: they are at the end of a bin."""
+    ranges, slopes = fits(
+        lambda rng: sign * (rng.random(20_000) < share).astype(float), lambda x: 3.0 * x
+    )
+    # Within a bin of zero and of the other value.
+    np.testing.assert_allclose(ranges, [sorted([0.0, sign])] * 5, atol=0.05)
+    np.testing.assert_allclose(slopes, 1.0, atol=most)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [None, Schema({0: Numeric(1, 20)}), Schema({0: Numeric(0, 365)})],
+    ids=["found", "bounds", "wide"],
+)
+def test_integers_have_their_slope(schema):
+    """Days from 1 to 20, most of them few: the rows of a bin are at its lower edge.
+
+    The longest stays are cut; least squares on the cut column has a slope that is larger by 3 %.
+    """
+
+    def days(rng):
+        return np.minimum(rng.geometric(0.25, 20_000), 20).astype(float)
+
+    ranges, slopes = fits(days, lambda x: 650.0 / 800.0 * x, schema=schema)
+    assert (ranges[:, 0] <= 1.0).all()
+    assert (ranges[:, 1] >= 13.0).all()
+    clipped, plain = slopes.mean(axis=0)
+    assert clipped == pytest.approx(1.0, abs=0.03)
+    assert plain == pytest.approx(1.0, abs=0.05)
+
+
+AMOUNTS = {
+    "one": lambda rng, rows: np.ones(rows),
+    "uniform": lambda rng, rows: rng.uniform(100.0, 1000.0, rows),
+    "log-normal": lambda rng, rows: rng.lognormal(0.0, 1.0, rows),
+    "negative": lambda rng, rows: -rng.uniform(100.0, 1000.0, rows),
+}
+
+
+def rare(name, share):
+    """Return how to draw a column that is zero but for a share of amounts; and a relation.
+
+    An amount changes the target by two standard deviations of its errors on average.
+    """
+
+    def draw(rng):
+        amounts = AMOUNTS[name](rng, 100_000)
+        return np.where(rng.random(100_000) < share, amounts, 0.0)
+
+    size = np.abs(AMOUNTS[name](np.random.default_rng(0), 100_000)).mean()
+    return draw, lambda x: 2.0 * x / size
+
+
+@pytest.mark.parametrize("name", AMOUNTS)
+def test_amounts_in_5_percent_of_rows_have_their_slope(name):
+    """Log-normal amounts are cut at a value that a third of them exceeds."""
+    draw, truth = rare(name, 0.05)
+    ranges, slopes = fits(draw, truth)
+    typical = np.median(np.abs(AMOUNTS[name](np.random.default_rng(0), 1000)))
+    assert (np.ptp(ranges, axis=1) >= typical).all()
+    assert slopes[:, 1].mean() == pytest.approx(1.0, abs=0.2)
+
+
+@pytest.mark.parametrize("name", AMOUNTS)
+@pytest.mark.parametrize("share", [0.006, 0.01])
+def test_amounts_in_1_percent_of_rows_are_not_taken_for_nothing(name, share):
+    """The range is at least a bin of 64, and what amounts change has the right sign and size.
+
+    The noise makes such effects smaller, but it does not make them larger.
+    """
+    draw, truth = rare(name, share)
+    typical = np.median(np.abs(AMOUNTS[name](np.random.default_rng(0), 1000)))
+    effects = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x = draw(rng)
+        y = truth(x) + rng.normal(size=len(x))
+        model = seeded(PrivateLinearRegression, x[:, None], y, epsilon=1.0, seed=seed)
+        assert np.ptp(model.feature_range_[0]) > typical / 64
+        predicted, amounts = model.predict(x[:, None]), x != 0.0
+        found = predicted[amounts].mean() - predicted[~amounts].mean()
+        effects.append(found / (y[amounts].mean() - y[~amounts].mean()))
+    assert 0.1 < np.median(effects) < 1.1
+    assert min(effects) > -0.1
+    assert max(effects) < 1.3

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from dpfit import Numeric, _native
-from dpfit.engine.constants import Constants, PlanConstants, Shares
-from dpfit.engine.features.additive import AdditiveFeatures
-from dpfit.engine.features.linear import LinearFeatures
-from dpfit.engine.features.ramps import Ramp
+from dpfit.engine.constants import Constants, RangeConstants, Shares
+from dpfit.engine.features.functions import Knots
 from dpfit.engine.fit import fit
+from dpfit.engine.ranges.marginal import Marginal
+from dpfit.engine.strategy import Curves, Lines
 from dpfit.engine.task import FitTask
 from dpfit.release import Releaser
 from dpfit.statistics import Table
 
 X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(20_000, 2))
 Y = np.where(X[:, 0] > 0.0, X[:, 0], 0.0) + 0.5 * X[:, 1]
-TASK = FitTask([Numeric(), Numeric()], Numeric(), 5.0, LinearFeatures())
+TASK = FitTask([Numeric(), Numeric()], Numeric(), 5.0, Lines())
 
 
 def fitted(task):
@@ -30,10 +30,13 @@ def fitted(task):
 
 
 def predictions(found):
-    basis, theta = found.basis, found.averaged.theta
-    total = theta[-1] * np.sqrt(basis.constant_share)
-    for coefficient, ramp in zip(theta, basis.ramps, strict=False):
-        total = total + coefficient * basis.gain * ramp.values(X[:, ramp.column])
+    estimate, total = found.estimate, np.zeros(len(X))
+    for size, function in zip(estimate.coefficients, estimate.basis.functions, strict=True):
+        if function.column < 0:
+            total += size
+            continue
+        knots = estimate.basis.columns[function.column].knots
+        total += size * np.interp(X[:, function.column], knots.places, function.heights)
     return found.centre + found.scale * total
 
 
@@ -41,38 +44,82 @@ def error(found):
     return np.mean((Y - predictions(found)) ** 2) / np.var(Y)
 
 
-def test_the_progress_is_told_round_by_round():
+def functions(found, column):
+    return [f for f in found.estimate.basis.functions if f.column == column]
+
+
+@pytest.mark.parametrize(("strategy", "rounds"), [(Lines(), 14), (Curves(), 10)])
+def test_the_progress_is_told_round_by_round(strategy, rounds):
+    """A linear model has four rounds more, with which it looks for bends."""
     calls = []
-    fitted(replace(TASK, progress=lambda done, rounds: calls.append((done, rounds))))
-    assert calls == [(done, 14) for done in range(1, 15)]
+    task = replace(TASK, strategy=strategy, progress=lambda *call: calls.append(call))
+    _, counts = fitted(task)
+    assert calls == [(done, rounds) for done in range(1, rounds + 1)]
+    assert counts["X'g"] == rounds
 
 
-@pytest.mark.parametrize("strategy", [LinearFeatures(), AdditiveFeatures()], ids=lambda s: type(s))
+def test_the_progress_of_a_mean_is_one_round():
+    calls = []
+    found, counts = fitted(replace(TASK, mu=1e-4, progress=lambda *call: calls.append(call)))
+    assert calls == [(1, 1)]
+    assert counts["X'g"] == found.estimate.rounds == 1
+
+
+@pytest.mark.parametrize("strategy", [Lines(), Curves()], ids=lambda s: type(s).__name__)
 def test_constants_can_be_passed_in(strategy):
-    plan = PlanConstants(rounds=7, warm_up=2, averaged=4, shares=Shares(gram=0.5))
-    constants = Constants(plan=plan)
-    found, counts = fitted(replace(TASK, strategy=strategy, constants=constants))
-    assert found.rounds == counts["X'g"] == 7
-    usual, counts = fitted(replace(TASK, strategy=strategy))
-    assert usual.rounds == counts["X'g"] == 14
+    def of_rows(shares):
+        constants = Constants(shares=shares)
+        releaser = Releaser(_native.Entropy.insecure_seed(1), "add_remove")
+        fit(Table.of(X, Y), replace(TASK, strategy=strategy, constants=constants), releaser)
+        return releaser.events[0].mu
+
+    assert of_rows(Shares(rows=0.04)) == pytest.approx(2.0 * of_rows(Shares(rows=0.01)))
+    few = RangeConstants(bins=replace(RangeConstants().bins, most=8))
+    coarse, _ = fitted(replace(TASK, strategy=strategy, constants=Constants(ranges=few)))
+    usual, _ = fitted(replace(TASK, strategy=strategy))
+    assert len(coarse.marginals[0].weights) < len(usual.marginals[0].weights)
 
 
 def test_curves_bend_where_lines_do_not():
     linear, _ = fitted(TASK)
-    additive, _ = fitted(replace(TASK, strategy=AdditiveFeatures(knots=1)))
-    assert len(linear.basis.ramps) == 2
-    assert len(additive.basis.ramps) == 4
-    assert error(additive) < 0.01 < error(linear) < 0.15
+    additive, _ = fitted(replace(TASK, strategy=Curves()))
+    assert len(linear.estimate.basis.functions) == 3
+    assert len(functions(additive, 0)) > 2
+    assert error(additive) < 0.01
+    assert error(additive) < error(linear) < 0.15
+
+
+def test_a_line_ends_where_the_curve_levels_off():
+    """The target does not depend on negative values of the first column."""
+    found, _ = fitted(TASK)
+    (line,), (other,) = functions(found, 0), functions(found, 1)
+    places = found.estimate.basis.columns[0].knots.places
+    assert len(line.heights) == len(other.heights) == 2
+    assert -0.4 < places[0] < 0.2
+    assert places[1] > 0.9
+    # Where it does not bend, the line goes over the whole range.
+    low, high = found.estimate.basis.columns[1].knots.places
+    assert low < -0.9 < 0.9 < high
 
 
 @dataclass(frozen=True)
-class BentAtZero(AdditiveFeatures):
-    """Curves that bend at zero: all that a strategy has to say differently."""
+class BentAtZero(Curves):
+    """Curves with one bend, near zero: all that a strategy has to say differently."""
 
-    def ramps(self, column, kind, marginal, plan):
-        return [Ramp(column, *ends, 0.0, 1.0) for ends in ((-1.0, 0.0), (0.0, 1.0))]
+    def first(self, columns):
+        found = []
+        for column, marginal in zip(columns, MARGINALS, strict=True):
+            places = column.knots.places
+            middle = places[int(np.abs(places).argmin())]
+            knots = Knots.of(marginal, np.array([places[0], middle, places[-1]]))
+            found.append(replace(column, knots=knots))
+        return found
+
+
+MARGINALS = (Marginal.uniform(-1.0, 1.0), Marginal.uniform(-1.0, 1.0))
 
 
 def test_a_new_strategy_is_one_class():
-    found, _ = fitted(replace(TASK, strategy=BentAtZero()))
+    found, _ = fitted(replace(TASK, strategy=BentAtZero(knots=13)))
+    assert len(found.estimate.basis.functions) == 5
     assert error(found) < 0.01

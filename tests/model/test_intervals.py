@@ -30,9 +30,11 @@ def test_form(rows, sampling):
     model = fit(0, rows)
     interval = model.coef_interval(sampling=sampling)
     assert interval.shape == (4, 2)
-    # Nothing is known of slopes if the model is a mean.
+    # Nothing is known of a slope if its column has no line, and of any if the model is a mean.
     known = np.isfinite(interval).all(axis=1)
-    assert known[:-1].all() == (model.status_ == "full") == (rows > 50)
+    np.testing.assert_array_equal(known[:-1], np.isfinite(model.feature_range_).all(axis=1))
+    assert known[:-1].any() == (model.status_ == "full")
+    assert known.all() or rows == 50
     assert known[-1]
     interval, middle = interval[known], np.append(model.coef_, model.intercept_)[known]
     np.testing.assert_allclose(interval.mean(axis=1), middle, rtol=1e-12, atol=1e-12)
@@ -86,11 +88,11 @@ def test_sampling_is_that_of_least_squares():
     model = seeded(PrivateLinearRegression, X, y, epsilon=100.0)
     design = np.column_stack([np.clip(X, *model.feature_range_.T), np.ones(len(y))])
     expected = np.linalg.inv(design.T @ design) * np.mean((y - model.predict(X)) ** 2)
-    # Rows are weighted, and those that count less tell less.
     ratio = np.sqrt(np.diag(model.coef_sampling_) / np.diag(expected))
     assert (ratio > 0.9).all()
-    assert (ratio < 1.3).all()
-    assert model.residual_variance_ == pytest.approx(1.0, abs=0.05)
+    assert (ratio < 1.1).all()
+    # From counts in bins that are sqrt(2) times as wide as the ones before.
+    assert model.residual_variance_ == pytest.approx(1.0, abs=0.1)
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 95, "0.95", None, math.nan, True])
@@ -134,7 +136,8 @@ def test_intervals_of_half_do_not_always_hold():
     for seed in range(40):
         low, high = fit(seed).coef_interval(0.5).T
         held.append((low <= truth) & (truth <= high))
-    assert 0.3 < np.mean(held) < 0.75
+    # They include the bias that was estimated, so they hold more often than half of the time.
+    assert 0.4 < np.mean(held) < 0.85
 
 
 def test_a_fit_without_more_than_a_mean_has_an_interval_of_the_mean():

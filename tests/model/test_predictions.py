@@ -1,4 +1,7 @@
-"""What `predict` returns is what the attributes say: lines or curves, flat beyond the ranges."""
+"""What `predict` returns is what the attributes say.
+
+Lines or curves, flat beyond the ranges, and clipped to where predictions are plausible.
+"""
 
 import numpy as np
 import pandas as pd
@@ -53,7 +56,7 @@ def test_a_line_inside_its_ranges(seed, epsilon, rows):
     X, y = skewed(rows, seed)
     model = seeded(PrivateLinearRegression, X, y, epsilon=epsilon, seed=seed)
     near = inside(model, 50, np.random.default_rng(seed))
-    expected = near @ model.coef_ + model.intercept_
+    expected = np.clip(near @ model.coef_ + model.intercept_, *model.prediction_range_)
     size = np.abs(near) @ np.abs(model.coef_) + abs(model.intercept_)
     # Relative to what is added: far from zero much of it cancels.
     assert (np.abs(model.predict(near) - expected) <= 1e-9 * size).all()
@@ -96,6 +99,7 @@ def test_curves_add_up_to_predictions(seed, epsilon, knots):
         expected += np.interp(rows[:, column], x, height)
         if len(x) > 1:
             np.testing.assert_array_equal(model.feature_range_[column], [x[0], x[-1]])
+    expected = np.clip(expected, *model.prediction_range_)
     np.testing.assert_allclose(model.predict(rows), expected, rtol=1e-9, atol=1e-12)
 
 
@@ -134,14 +138,105 @@ def test_a_curve_bends_where_the_data_do():
 
 
 @every
-def test_public_bounds_are_where_it_ends(cls):
+def test_ranges_are_inside_public_bounds(cls):
     X, y = uniform()
     schema = Schema({0: Numeric(0.0, 2.0), 1: Binary(), 2: Numeric(-10.0, 10.0)})
     model = seeded(cls, X, y, schema=schema)
-    np.testing.assert_array_equal(model.feature_range_, [[0.0, 2.0], [0.0, 1.0], [-10.0, 10.0]])
+    low, high = model.feature_range_.T
+    # A quarter of the rows is beyond either bound of the first column, which is where it ends then.
+    np.testing.assert_allclose(model.feature_range_[0], [0.0, 2.0], atol=0.03)
+    assert low[0] >= 0.0
+    assert high[0] <= 2.0
+    np.testing.assert_array_equal(model.feature_range_[1], [0.0, 1.0])
+    assert -1.5 < low[2] < -0.5
+    assert 2.5 < high[2] < 3.5
     low, high = np.array([[-1.0, -4.0, -99.0], [5.0, 2.0, 99.0]])
     for row, same in ((low, [0.0, 0.0, -10.0]), (high, [2.0, 1.0, 10.0])):
         np.testing.assert_array_equal(model.predict([row]), model.predict([same]))
+
+
+def saturated(rows=5000, seed=0):
+    """Draw a target that follows a sum of columns between -1 and 1 and is flat beyond.
+
+    Predictions for rows of the fit are mostly between these; for rows farther out most are not.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 4))
+    return X, np.clip(X.sum(axis=1), -1.0, 1.0) + 0.02 * rng.normal(size=rows)
+
+
+@every
+@pytest.mark.parametrize("epsilon", [1.0, 20.0])
+@pytest.mark.parametrize("bounds", [(-1.0, 1.0), (-0.3, 0.8), (0.0, 50.0)])
+def test_predictions_stay_inside_public_bounds_of_the_target(cls, epsilon, bounds):
+    X, y = saturated()
+    model = seeded(cls, X, y, epsilon=epsilon, schema=Schema(target=Numeric(*bounds)))
+    low, high = model.prediction_range_
+    assert bounds[0] <= low < high <= bounds[1]
+    for rows in (X, 100.0 * X):
+        found = model.predict(rows)
+        assert low <= found.min()
+        assert found.max() <= high
+    # They reach the bounds that cut them: the others would be a guess beyond the target.
+    assert (found == bounds[0]).mean() > 0.05
+    if bounds[1] < 50.0:
+        assert (found == bounds[1]).mean() > 0.05
+
+
+@every
+@pytest.mark.parametrize("schema", [None, Schema(target=Numeric(-0.5, 40.0))])
+def test_predictions_are_clipped_a_width_beyond_the_range_of_the_target(cls, schema):
+    X, y = saturated()
+    model = seeded(cls, X, y, schema=schema)
+    low, high = model.target_range_
+    expected = low - (high - low), high + (high - low)
+    if schema is not None:
+        expected = -0.5, expected[1]
+    assert model.prediction_range_ == pytest.approx(expected)
+    found = model.predict(100.0 * X)
+    assert (found == model.prediction_range_[0]).mean() > 0.005
+    assert (found == model.prediction_range_[1]).mean() > 0.005
+    # No more than that: rows in between are predicted as lines or curves add up.
+    inside = (found > model.prediction_range_[0]) & (found < model.prediction_range_[1])
+    assert inside.mean() > 0.5
+    if cls is PrivateLinearRegression:
+        rows = np.clip(100.0 * X[inside], *model.feature_range_.T)
+        np.testing.assert_allclose(found[inside], rows @ model.coef_ + model.intercept_)
+
+
+@every
+def test_nothing_is_clipped_if_predictions_fit_the_target(cls):
+    X, y = uniform(5000)
+    model = seeded(cls, X, y)
+    low, high = model.prediction_range_
+    assert (model.predict(X) > low).all()
+    assert (model.predict(X) < high).all()
+    if cls is PrivateLinearRegression:
+        rows = np.clip(X, *model.feature_range_.T)
+        np.testing.assert_allclose(model.predict(X), rows @ model.coef_ + model.intercept_)
+
+
+@every
+def test_predictions_are_not_clipped_if_the_target_is_not_seen(cls):
+    X, y = saturated(50)
+    model = seeded(cls, X, 1000.0 * y, epsilon=1e-3)
+    assert model.status_ == "nothing"
+    assert model.prediction_range_ == (-np.inf, np.inf)
+    schema = Schema(target=Numeric(-2000, 1000))
+    model = seeded(cls, X, 1000.0 * y, epsilon=1e-3, schema=schema)
+    low, high = model.prediction_range_
+    assert -2000.0 <= low < high <= 1000.0
+    assert low <= model.predict(X).min() <= model.predict(X).max() <= high
+
+
+@every
+def test_missing_values_are_not_clipped(cls):
+    X, y = saturated()
+    model = seeded(cls, X, y, missing="drop", schema=Schema(target=Numeric(-1, 1)))
+    rows = 100.0 * X[:50]
+    rows[::2, 1] = np.nan
+    found = model.predict(rows)
+    np.testing.assert_array_equal(np.isnan(found), np.arange(50) % 2 == 0)
 
 
 @every

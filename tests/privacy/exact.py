@@ -21,6 +21,9 @@ def integer_statistics(X, y, row_map, theta, tau, example):
     counts = _native.Histogram([BINS[i % 2].native() for i in range(width + 1)])
     counts.extend(X, y, n_jobs=1)
     part = theta[: width + example["constant"]]
+    matrix = example["matrix"]
+    mapped = rows.mapped(matrix, n_jobs=1)
+    mapped_theta = np.resize(theta, matrix.shape[1])
     examples = _native.ExampleGradient.of(X, y, part, example["bound"], n_jobs=1)
     return {
         "gram": gram.insecure_exact(),
@@ -33,20 +36,37 @@ def integer_statistics(X, y, row_map, theta, tau, example):
             _native.Energy.of(rows, theta[: row_map.features], tau, n_jobs=1).insecure_exact()
         ],
         "histogram": counts.insecure_exact(),
+        "mapped gram": _native.Gram.of_mapped(rows, matrix, n_jobs=1).insecure_exact(),
+        "mapped gradient": _native.Gradient.of(
+            mapped, mapped_theta, tau, example["reach"], n_jobs=1
+        ).insecure_exact(),
+        "residuals": _native.ResidualCounts.of(
+            mapped, mapped_theta, example["edges"], n_jobs=1
+        ).insecure_exact(),
     }
 
 
-def squares(first, second, features):
+def squares(first, second):
     """Return the squared distance of every statistic; X'X in the Frobenius norm."""
     found = {}
     for name, values in first.items():
         weights = [1] * len(values)
-        if name == "gram":
-            places = zip(*np.triu_indices(features), strict=True)
+        if name in ("gram", "mapped gram"):
+            places = zip(*np.triu_indices(math.isqrt(2 * len(values))), strict=True)
             weights = [1 if i == j else 2 for i, j in places]
         moved = zip(weights, values, second[name], strict=True)
         found[name] = sum(weight * (a - b) ** 2 for weight, a, b in moved)
     return found
+
+
+def matrices(rng, inputs):
+    """Draw a public matrix of any size, with ordinary entries, or tiny and huge ones."""
+    shape = inputs, int(rng.integers(1, 6))
+    kind = rng.integers(4)
+    if kind == 0:
+        return np.eye(*shape) * rng.choice([1.0, 4.0, 2.0**-4])
+    sizes = rng.uniform(-300, 300, shape) if kind == 1 else rng.uniform(-2, 4)
+    return rng.normal(size=shape) * 10.0**sizes
 
 
 def case(rng, kind):
@@ -77,5 +97,11 @@ def case(rng, kind):
         else ROWS[rng.integers(len(ROWS))](rng, base, theta[:columns], bound)
     )
     targets = [target(rng, part, theta[:columns], size) for part in (*base, row, other)]
-    example = {"bound": size, "constant": constant_share is not None}
+    example = {
+        "bound": size,
+        "constant": constant_share is not None,
+        "matrix": matrices(rng, columns + (constant_share is not None)),
+        "reach": int(rng.choice([1, 2**15 * tau, rng.integers(1, 2**15 * tau + 1)])),
+        "edges": sorted({1, tau, int(rng.integers(1, tau + 1))}),
+    }
     return base, np.array(targets), (row, other), row_map, theta, tau, example

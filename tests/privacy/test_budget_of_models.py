@@ -1,7 +1,8 @@
 """Estimators without tuning spend what was asked for, whatever they find out on the way.
 
 How much a fit spends on what depends on what it released before: looks closer into a range, a
-mean instead of slopes. All of it has to add up to the budget, to 1e-12 and never above.
+first additive model, a mean instead of slopes. All of it has to add up to the budget, to 1e-12
+and never above.
 """
 
 import itertools
@@ -9,10 +10,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import dpfit.engine.fit
+import dpfit.engine.stage
+import dpfit.engine.threshold
 import dpfit.release
 from dpfit import BudgetExceeded, PrivateAdditiveRegression, PrivateLinearRegression
 from dpfit.accounting import compose, gdp_mu
@@ -22,14 +24,14 @@ from dpfit.schema import Binary, Numeric, Schema
 from .test_budget import budgets, check_record, check_spent, relations
 from .transcript import (
     COUNT,
-    ENERGY,
     GRADIENT,
-    GRAM,
+    MAPPED,
+    RESIDUALS,
+    SUMS,
     TARGET,
     claims,
     features_histogram,
     fitted,
-    isometric,
     largest_correlation_is_chance,
     mean_is_zero,
     variance_is,
@@ -38,7 +40,13 @@ from .transcript import (
 CLASSES = [PrivateLinearRegression, PrivateAdditiveRegression]
 every = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 RELATIONS = ["add_remove", "replace"]
-GRIDS = {COUNT, TARGET, *(features_histogram(count) for count in range(1, 9))}
+GRIDS = {COUNT, TARGET, RESIDUALS, *(features_histogram(count) for count in range(1, 9))}
+
+# What a linear model releases to see where its lines end, and what any model does then.
+FIRST = [MAPPED, GRADIENT, GRADIENT, RESIDUALS, GRADIENT, GRADIENT, SUMS]
+FULL = [MAPPED, MAPPED, GRADIENT, GRADIENT, RESIDUALS, *[GRADIENT] * 8]
+WIDE = 2
+"""Rounds before the residuals are counted."""
 
 
 def table(rows, columns, kind, seed=0):
@@ -93,6 +101,8 @@ def test_events_compose_to_the_budget(cls):
         st.sampled_from([None, "all", "some", "target"]),
         st.sampled_from([None, 1, 2, 7]),
     )
+    # So small that in floating point no function is worth more than another.
+    @example({"mu": 1e-9}, (2, 3, "dates"), "add_remove", "target", 1)
     def check(asked, shape, relation, known, most):
         model = fit(cls, asked, shape, relation, known, most)
         record = model.privacy_
@@ -106,44 +116,73 @@ def test_events_compose_to_the_budget(cls):
 def check_events(model, columns, relation, known, most):
     """Assert that events are those of the table, with the sensitivities of a unit."""
     record = model.privacy_
-    found = {}
-    for event in record.events:
-        found.setdefault(event.statistic, []).append(event)
-    # How many rows there are costs something unless it cannot change.
-    assert (COUNT in found) == (relation == "add_remove" or most is not None)
-    # Whether a target fills its bounds is looked at only with many rows.
-    assert TARGET in found or known in ("all", "target")
-    slopes = model.residual_variance_ is not None
-    histograms = {name for name in found if name.startswith("histogram") and name != TARGET}
+    events = claims(record)
+    names = [event.statistic for event in events]
+    # How many rows there are costs something unless it cannot change. With few rows they are
+    # counted twice.
+    assert names.count(COUNT) in ({1, 2} if relation == "add_remove" or most is not None else {0})
+    assert TARGET in names
+    # All columns of numbers are looked at first, then those without bounds and perhaps others.
     unknown = {None: columns, "target": columns, "some": 1, "all": 0}[known]
-    assert (features_histogram(unknown) in histograms) == bool(slopes and unknown)
-    # A closer look may have fewer columns. Those with bounds are looked at apart.
-    bounded = columns - columns // 3 if known in ("all", "some") else 0
-    assert histograms <= {features_histogram(n) for n in range(1, max(unknown, bounded) + 1)}
+    flags = {"some": columns > 2, "all": columns > 1}.get(known, False)
+    histograms = [
+        name for name in names if name.startswith("histogram") and name not in (TARGET, RESIDUALS)
+    ]
+    numbers = columns - flags
+    assert histograms[:1] == [features_histogram(numbers)] * (numbers > 0)
+    assert len(histograms) > 1 or not unknown
+    assert set(histograms[1:2]) <= {
+        features_histogram(n) for n in range(max(unknown, 1), numbers + 1)
+    }
+    assert set(histograms) <= {features_histogram(n) for n in range(1, numbers + 1)}
+    rest = check_model(model, names)
     rows = most or 1
     assert record.max_rows == most
     protected = "each row:" if most is None else f"each unit (at most {most} row"
     assert protected in record.statement()
     both = 2 if relation == "replace" else 1
-    expected = {COUNT: rows, TARGET: rows * math.sqrt(both)}
+    bins = rows * math.sqrt(both)
+    expected = {COUNT: rows, TARGET: bins, MAPPED: bins, RESIDUALS: bins}
     for count in range(1, columns + 1):
         expected[features_histogram(count)] = rows * math.sqrt(count * both)
-    if slopes:
-        expected[GRAM] = rows * math.sqrt(both)
-        assert {name for name in found if name not in expected} == {GRADIENT, ENERGY}
-        assert sum(event.count for event in found[GRADIENT]) == model.n_rounds_
-        # Residuals are clipped at one until their size was released.
-        (first, second), gradients = found[ENERGY], found[GRADIENT]
-        assert first.sensitivity == pytest.approx(rows)
-        assert gradients[0].sensitivity == pytest.approx(rows * both)
-        tau = gradients[-1].sensitivity / (rows * both)
-        assert second.sensitivity == pytest.approx(rows * tau**2)
-    else:
-        expected[GRADIENT] = rows * both
-        assert found.keys() <= expected.keys()
-    for name, size in expected.items():
-        for event in found.get(name, []) if name != GRADIENT or not slopes else []:
-            assert event.sensitivity == pytest.approx(size, rel=1e-12)
+    if model.residual_variance_ is None:
+        # The threshold of the mean, in half-widths of the target's range.
+        tau = events[-1].sensitivity / (rows * both)
+        assert np.abs(dpfit.engine.threshold.EDGES / tau - 1.0).min() < 2.0**-8
+    for event in events:
+        if event.statistic not in (GRADIENT, SUMS):
+            assert event.sensitivity == pytest.approx(expected[event.statistic], rel=1e-12)
+    # Thresholds change once: after residuals are counted.
+    for start, stage in rest:
+        sizes = [e.sensitivity for e in events[start : start + stage] if e.statistic == GRADIENT]
+        assert len(set(sizes[:WIDE])) == 1
+        assert len(set(sizes[WIDE:])) <= 1
+        assert min(sizes) > 0.0
+    # A row adds its residual once for each line.
+    for place, event in enumerate(events):
+        if event.statistic == SUMS:
+            tau = event.sensitivity / (rows * both)
+            roots = np.sqrt(np.arange(1, columns + 1))
+            steps = tau * dpfit.engine.stage.STEPS / roots
+            assert np.abs(steps - np.round(steps)).min() < 1e-6
+            assert events[place - 1].statistic == GRADIENT
+
+
+def check_model(model, names):
+    """Assert which releases come after histograms; return where stages begin, and their lengths."""
+    ends = [i for i, name in enumerate(names) if name.startswith("histogram") and name != RESIDUALS]
+    first = ends[-1] + 1
+    rest = names[first:]
+    last = [GRADIENT] if model.residual_variance_ is None else FULL
+    assert model.n_rounds_ == last.count(GRADIENT)
+    if last == FULL and rest[-len(FULL) :] != FULL:
+        # The first X'X left nothing to find out.
+        last = FULL[1:]
+    if rest == last:
+        return [(first, len(last))]
+    assert isinstance(model, PrivateLinearRegression)
+    assert rest == FIRST + last
+    return [(first, len(FIRST)), (first + len(FIRST), len(last))]
 
 
 @every
@@ -161,16 +200,21 @@ def test_the_regimes_are_all_met():
     record = fit(CLASSES[0], {"epsilon": 5.0}, (3000, 3, "dates"), "add_remove", None, None)
     looks = [event for event in claims(record.privacy_) if event.statistic.startswith("histog")]
     assert len(looks) >= 6
-    # More than a mean would be six deviations away.
-    few = fit(CLASSES[0], {"epsilon": 1.0}, (1, 3, "dates"), "add_remove", None, None)
+    assert [event.statistic for event in claims(record.privacy_)][-20:] == FIRST + FULL
+    # With fewer rows, lines are fitted without a look at their ends, by chance not always.
+    asked = {"epsilon": 1.0}
+    fits = [fit(CLASSES[0], asked, (150, 3, "dates"), "replace", None, None) for _ in range(9)]
+    names = [[event.statistic for event in claims(model.privacy_)] for model in fits]
+    assert any(part.count(MAPPED) == 2 and part[-13:] == FULL for part in names)
+    few = fit(CLASSES[0], asked, (1, 3, "dates"), "replace", None, None)
     assert few.residual_variance_ is None
     assert not few.coef_.any()
-    assert [event.statistic for event in few.privacy_.events[:2]] == [COUNT, COUNT]
+    assert [event.statistic for event in claims(few.privacy_)].count(GRADIENT) == 1
 
 
 @every
 def test_rounds_that_are_not_composed_are_seen_by_the_record(cls, monkeypatch):
-    monkeypatch.setattr(dpfit.engine.fit, "per_round", lambda mu, count: mu)
+    monkeypatch.setattr(dpfit.engine.stage, "per_round", lambda mu, count: mu)
     with pytest.raises(BudgetExceeded, match="the events cost"):
         fit(cls, {"epsilon": 5.0}, (400, 2, "plain"), "add_remove", None, None)
 
@@ -186,21 +230,23 @@ REGIMES = {
 
 def check_noise(regime, relation, fits=FITS):
     """Assert that every release has the noise of the event at its place in the record."""
-    (asked, shape, known, most), noise = REGIMES[regime], {}
+    (asked, shape, known, most), noise, rounds, means = REGIMES[regime], {}, [], 0
     for number in range(fits):
         X, y = table(*shape)
         model = CLASSES[number % 2](
             **asked, neighbors=relation, schema=schema(known, 2), max_rows=most, n_jobs=1
         )
         released = fitted(model, X, y, unit=None if most is None else np.arange(len(y)) // 3)
+        means += model.residual_variance_ is None
         for release, event in zip(released, claims(model.privacy_), strict=True):
             assert release.statistic == event.statistic
-            values = release.noise
-            if release.statistic == GRAM:
-                values = values * isometric(math.isqrt(2 * len(values)))
+            values = release.in_norm(release.noise)
             grid = 1.0 if release.statistic in GRIDS else 0.0
             size = math.sqrt(event.sigma**2 + grid**2 / 12.0)
             noise.setdefault(release.statistic, []).append(values / size)
+        # A mean has one round with one number, and a first model is not always made.
+        last = [part[:2] for part in noise[GRADIENT][-model.n_rounds_ :]]
+        rounds.append(np.concatenate(last))
     for statistic, parts in noise.items():
         values = np.concatenate(parts)
         assert variance_is(values, 1.0), statistic
@@ -209,9 +255,11 @@ def check_noise(regime, relation, fits=FITS):
             assert not variance_is(1.25 * values, 1.0)
             assert not variance_is(0.8 * values, 1.0)
     # The rounds of one fit have noise of their own.
-    if regime != "mean":
-        rounds = np.array([part[:2] for part in noise[GRADIENT]]).reshape(fits, -1)
-        assert largest_correlation_is_chance(rounds)
+    if regime == "mean":
+        assert means > fits / 4
+    else:
+        assert means == 0
+        assert largest_correlation_is_chance(np.array(rounds))
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -229,7 +277,7 @@ def test_noise_for_one_row_where_a_unit_has_three_is_seen(relation, monkeypatch)
         check_noise("units", relation, fits=4)
 
 
-@pytest.mark.parametrize("statistic", [COUNT, GRAM, ENERGY])
+@pytest.mark.parametrize("statistic", [COUNT, TARGET, MAPPED, RESIDUALS, GRADIENT])
 def test_a_release_without_an_event_is_seen(statistic, monkeypatch):
     original = Releaser._record
 

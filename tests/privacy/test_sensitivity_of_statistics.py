@@ -19,6 +19,8 @@ from dpfit.statistics import (
     Gradient,
     Gram,
     Histograms,
+    MappedGram,
+    ResidualCounts,
     RowCount,
     RowMap,
     Scale,
@@ -40,7 +42,7 @@ def plain_map(features, scale):
     return RowMap([column] * features, (0.0, 1.0), scale, None, norm="clip")
 
 
-def claims(relation, features, columns, tau):
+def claims(relation, features, columns, tau, reach):
     """Return the squares of the claimed sensitivities, in steps of the core's integers.
 
     A row of norm one moves X'X by 1, X'g and the sum of clipped gradients by their bounds, the sum
@@ -57,13 +59,16 @@ def claims(relation, features, columns, tau):
         "examples": (EXAMPLE_ONE * (2 if replace else 1)) ** 2,
         "energy": (tau**2) ** 2,
         "histogram": (2 if replace else 1) * (columns + 1),
+        "mapped gram": (2 if replace else 1) * GRAM_ONE**2,
+        "mapped gradient": (min(reach, 2**15 * tau) * (2 if replace else 1)) ** 2,
+        "residuals": 2 if replace else 1,
     }
 
 
-def within(first, second, relation, features, columns, tau):
+def within(first, second, relation, *public):
     """Whether no statistic moved further than is claimed; and how far, of what is claimed."""
-    moved = squares(first, second, features)
-    allowed = claims(relation, features, columns, tau)
+    moved = squares(first, second)
+    allowed = claims(relation, *public)
     return {name: float(moved[name] / Fraction(allowed[name])) for name in moved}, all(
         moved[name] <= allowed[name] for name in moved
     )
@@ -85,7 +90,7 @@ def pairs(rng, kind):
     less, more, changed = (
         integer_statistics(*table, row_map, theta, tau, example) for table in tables
     )
-    public = (row_map.native().features, base.shape[1], tau)
+    public = (row_map.native().features, base.shape[1], tau, example["reach"])
     yield "add_remove", less, more, public
     yield "add_remove", less, changed, public
     yield "replace", more, changed, public
@@ -109,7 +114,7 @@ def test_the_sensitivities_are_attained():
             for relation, first, second, public in pairs(rng, kind):
                 for name, ratio in within(first, second, relation, *public)[0].items():
                     most[relation, name] = max(most.get((relation, name), 0.0), ratio)
-    assert len(most) == 12
+    assert len(most) == 18
     assert min(most.values()) > 0.98, most
 
 
@@ -135,14 +140,21 @@ def test_noise_is_drawn_for_these_sensitivities(relation, monkeypatch):
     releaser.release(stored, SmallestEigenvalue(row_map), 0.7)
     releaser.release(stored, Gradient(np.zeros(3), 1000, row_map.scale), 0.7)
     releaser.release(stored, SquaredResiduals(np.zeros(3), 1000, row_map.scale), 0.7)
-    allowed = claims(relation, 3, 3, 1000)
+    releaser.release(stored, MappedGram(np.eye(3)), 0.7)
+    mapped = stored.mapped(np.eye(3))
+    releaser.release(mapped, Gradient(np.zeros(3), 1000, row_map.scale, 777), 0.7)
+    releaser.release(mapped, ResidualCounts(np.zeros(3), (5, 900), row_map.scale), 0.7)
+    allowed = claims(relation, 3, 3, 1000, 777)
     # Three features and the target, which has noise of its own.
     allowed["features"], allowed["target"] = (
         allowed["histogram"] * 3 // 4,
         allowed["histogram"] // 4,
     )
     allowed["count"] = 1
-    names = ("examples", "features", "target", "count", "gram", "eigenvalue", "gradient", "energy")
+    names = (
+        *("examples", "features", "target", "count", "gram", "eigenvalue", "gradient", "energy"),
+        *("mapped gram", "mapped gradient", "residuals"),
+    )
     for name, value in zip(names, asked, strict=True):
         square = Fraction(value) ** 2
         assert allowed[name] <= square <= allowed[name] * (1 + Fraction(1, 2**50))

@@ -21,6 +21,9 @@ from dpfit.statistics import (
     Gradient,
     Gram,
     Histograms,
+    MappedGram,
+    ResidualCounts,
+    ResidualSums,
     RowCount,
     SmallestEigenvalue,
     SquaredResiduals,
@@ -29,6 +32,8 @@ from dpfit.statistics import (
 GRAM, EIGENVALUE = "X'X", "smallest eigenvalue of X'X"
 GRADIENT, EXAMPLES, COUNT = "X'g", "sum of clipped gradients", "number of rows"
 ENERGY, TARGET = "sum of squared residuals", "histogram of the target"
+MAPPED, RESIDUALS = "X'X of mapped rows", "histogram of residuals"
+SUMS = "sums of residuals"
 
 FALSE_ALARMS = 2e-9
 """Of one check. There are fewer than 300 in tests/privacy: less than 1e-6 a run."""
@@ -41,16 +46,23 @@ def features_histogram(count):
 
 @dataclass(frozen=True)
 class Released:
-    """One release: the statistic in the user's units, before and after noise."""
+    """One release: the statistic in the user's units, before and after noise of size `sigma`."""
 
     statistic: str
     exact: np.ndarray
     noisy: np.ndarray
+    sigma: float
     answer: object
 
     @property
     def noise(self):
         return self.noisy - self.exact
+
+    def in_norm(self, values):
+        """Return values like `exact` so that their Euclidean norm is that of the sensitivity."""
+        if self.statistic not in (GRAM, MAPPED):
+            return values
+        return values * isometric(math.isqrt(2 * len(values)))
 
 
 def upper(matrix):
@@ -98,6 +110,7 @@ STATISTICS = {
         lambda s, total: integers(total.insecure_exact(), s.row_map.scale.bound**2 * 2.0**-30),
         upper,
     ),
+    MappedGram: one(MAPPED, lambda s, total: integers(total.insecure_exact(), 2.0**-30), upper),
     SmallestEigenvalue: one(
         EIGENVALUE,
         lambda s, total: integers(
@@ -118,6 +131,12 @@ STATISTICS = {
         ENERGY, lambda s, total: integers([total.insecure_exact()], s.scale.step**2)
     ),
     Histograms: histogram_parts,
+    ResidualCounts: one(
+        RESIDUALS, lambda s, total: integers(total.insecure_exact(), 1.0), lambda value: value
+    ),
+    ResidualSums: one(
+        SUMS, lambda s, total: integers(total.insecure_exact(), s.scale.step), np.concatenate
+    ),
     RowCount: one(COUNT, lambda s, total: np.array([float(total.insecure_exact())])),
 }
 
@@ -130,8 +149,9 @@ def _releases(answered):
     def release(self, table, statistic, *mus):
         answer = answered(method(self, table, statistic, *mus), found)
         total = table.sum(statistic)
-        for part in STATISTICS[type(statistic)](statistic, total, answer.value):
-            found.append(Released(*part, answer))
+        parts = STATISTICS[type(statistic)](statistic, total, answer.value)
+        for part, sigma in zip(parts, answer.sigmas, strict=True):
+            found.append(Released(*part, sigma, answer))
         return answer
 
     with pytest.MonkeyPatch.context() as patch:
@@ -165,6 +185,22 @@ def fitted(estimator, X, y, **options):
 def claims(record):
     """Return the event of every release, in the order of the releases."""
     return [event for event in record.events for _ in range(event.count)]
+
+
+def largest_share(first, second, record):
+    """Return how far neighbours are apart in a release, as a share of what the record claims.
+
+    Assert that they are nowhere further apart, and that the noise is enough for how far they are:
+    the mu that a release has is at most the claimed one.
+    """
+    largest = 0.0
+    for a, b, event in zip(first, second, claims(record), strict=True):
+        assert a.statistic == b.statistic == event.statistic
+        moved = float(np.linalg.norm(a.in_norm(a.exact - b.exact)))
+        assert moved <= event.sensitivity * (1.0 + 1e-12), a.statistic
+        assert moved <= event.mu * a.sigma * (1.0 + 1e-12), a.statistic
+        largest = max(largest, moved / event.sensitivity)
+    return largest
 
 
 def sigmas(record):

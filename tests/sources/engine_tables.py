@@ -19,7 +19,7 @@ from dpfit import (
     Schema,
 )
 from dpfit.sources.source import Reading, tell_nothing
-from dpfit.statistics import Gradient, MappedGram, ResidualCounts, RowMap, Scale
+from dpfit.statistics import Gradient, MappedGram, ResidualCounts, ResidualSums, RowMap, Scale
 
 CLASSES = [PrivateLinearRegression, PrivateAdditiveRegression]
 CITIES = ["Bonn", "Graz", "Köln", "Zug"]
@@ -131,6 +131,7 @@ def sums_of_mapped_rows(source):
         sums += [
             twice.sum(Gradient(theta, 1000, scale, 2**22)),
             twice.sum(ResidualCounts(theta, (10, 100, 1000), scale)),
+            twice.sum(ResidualSums(theta, 900, ((-50, 0), (), (7,), (), (1, 2)), scale)),
             once.sum(Gradient(np.resize(theta, 12), 1000, scale)),
         ]
     finally:

@@ -1,50 +1,213 @@
-"""The base class of objects that make a model linear or additive."""
+"""What makes a model linear or additive."""
 
 from __future__ import annotations
 
-import abc
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
-from dpfit._typing import Floats
-from dpfit.engine.features.basis import Basis
-from dpfit.engine.features.ramps import Ramp
-from dpfit.engine.features.tails import Evidence
-from dpfit.engine.plan import Plan
-from dpfit.engine.ranges.marginal import Marginal
-from dpfit.schema import Kind
+import numpy as np
 
-__all__ = ["Strategy"]
+from dpfit._typing import Array, Floats
+from dpfit.engine.features.basis import Basis, Column
+from dpfit.engine.features.functions import Knots
+
+__all__ = ["Bends", "Curves", "Lines", "Pieces", "Strategy"]
+
+# Knots of curves. Bends that the budget does not pay for are never released, so more knots cost
+# time and no privacy.
+KNOTS = 12
+# A shorter line has to explain more by this many variances of the error. Noise alone makes one of
+# the 66 lines of a straight relation explain so much in one column of 20, or of 5 if it is weak.
+_EVIDENCE = 4.0
+# It also has to explain more by this share of the residual variance. Whoever asks for a line wants
+# its slope over the whole range, even if the relation bends a little; a model that leaves so much
+# unexplained would be the wrong one.
+_MATERIAL = 0.05
 
 
-class Strategy(abc.ABC):
-    """The features of a model, and the directions in which its coefficients move.
+@dataclass(frozen=True, eq=False)
+class Bends:
+    """How residuals of a line depend on its column.
 
-    Privacy
-    -------
-    All methods see only public and released numbers.
+    Parameters
+    ----------
+    coefficient : float
+        The coefficient of the line over the whole range, scaled to variance one.
+    knots : array of integers
+        The knots that separate pieces of the column, the first and the last included.
+    sums : array
+        Sums of the residuals of each piece, divided by the number of rows.
+    noise : float
+        The variance of the noise in one of the sums.
+    sampling : float
+        The variance of the error in a coefficient, due to the rows being a sample.
+    residual : float
+        The variance of residuals.
     """
 
-    @abc.abstractmethod
-    def room(self, plan: Plan) -> float:
-        """Return the bound on a row's norm, as a multiple of the norm's root mean square."""
+    coefficient: float
+    knots: Array
+    sums: Floats
+    noise: float
+    sampling: float
+    residual: float
 
-    @abc.abstractmethod
-    def ramps(self, column: int, kind: Kind, marginal: Marginal | None, plan: Plan) -> list[Ramp]:
-        """Return the features of a numeric column.
+    @property
+    def evidence(self) -> float:
+        """How much more a shorter line has to explain."""
+        error = len(self.sums) * self.noise + self.sampling
+        return max(_EVIDENCE * error, _MATERIAL * self.residual)
 
-        `marginal` is its released distribution, None if it has bounds.
+    def covariances(self, knots: Knots, heights: Floats) -> Floats:
+        """Return the covariance of the residuals with curves, the columns of `heights`."""
+        means = np.zeros((len(self.sums), len(knots.places)))
+        for piece, (first, last) in enumerate(itertools.pairwise(self.knots.tolist())):
+            weights = knots.means[first : last + 1] + 1e-12
+            weights[[0, -1]] /= 2.0
+            means[piece, first : last + 1] = weights / weights.sum()
+        result: Floats = self.sums @ means @ heights
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Where columns are divided to look at their bends.
+
+    Parameters
+    ----------
+    knots : tuple of arrays of integers, or None
+        For each column, the knots between pieces, the first and the last included; None for a
+        column without pieces.
+    edges : tuple of tuples of integers
+        For each stored feature, the inner ones of these knots in steps of stored rows.
+    """
+
+    knots: tuple[Array | None, ...]
+    edges: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, basis: Basis, columns: Sequence[Column], row_step: float) -> Pieces:
+        """Return the pieces of columns that are stored as lines.
+
+        Knots that the steps of stored rows do not tell apart are left out.
         """
+        found: list[Array | None] = []
+        edges: list[tuple[int, ...]] = []
+        for column in columns:
+            if column.knots is None:
+                found.append(None)
+                edges += [()] * column.size
+                continue
+            places = column.knots.places
+            shares = (places - places[0]) / (places[-1] - places[0])
+            steps = np.ceil(basis.gain / row_step * shares[1:-1]).astype(np.int64)
+            inner = np.flatnonzero(np.diff(steps, prepend=0) > 0)
+            ends = [0], inner + 1, [len(places) - 1]
+            found.append(np.concatenate(ends) if inner.size else None)
+            edges.append(tuple(steps[inner].tolist()))
+        return cls(tuple(found), (*edges, ()))
 
-    @abc.abstractmethod
-    def directions(self, basis: Basis) -> Floats:
-        """Return orthonormal directions for the first rounds, the constant last."""
+    @property
+    def columns(self) -> int:
+        """The number of columns with pieces."""
+        return sum(knots is not None for knots in self.knots)
 
-    def held_back(self, basis: Basis, norm: float, plan: Plan) -> Floats | None:
-        """Return a matrix that is added to X'X in the steps, so that some directions move slowly.
+    @property
+    def most(self) -> int:
+        """The largest number of pieces of a column."""
+        return max((len(knots) - 1 for knots in self.knots if knots is not None), default=0)
 
-        `norm` is the spectral norm of the noise in X'X in the directions.
-        """
-        return None
 
-    def later_directions(self, basis: Basis, evidence: Evidence) -> Floats | None:
-        """Return the directions after the first rounds; None if they do not change."""
-        return None
+class Strategy(Protocol):
+    """Which functions of the columns a model consists of."""
+
+    @property
+    def positions(self) -> Floats:
+        """Where knots are, from zero at the first quantile of a column to one at the last."""
+
+    @property
+    def looks(self) -> bool:
+        """Whether columns are chosen after a look at the residuals of a first model."""
+
+    def first(self, columns: Sequence[Column]) -> list[Column]:
+        """Return what is stored of columns at first, given all their knots."""
+
+    def chosen(self, columns: Sequence[Column], bends: Sequence[Bends | None]) -> list[Column]:
+        """Return what is stored of columns after the look."""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """An additive model: a curve for each column.
+
+    Parameters
+    ----------
+    knots : int
+        The number of knots of each curve.
+    """
+
+    knots: int = KNOTS
+    looks: bool = False
+
+    @property
+    def positions(self) -> Floats:
+        """Positions at equal distances."""
+        return np.linspace(0.0, 1.0, self.knots)
+
+    def first(self, columns: Sequence[Column]) -> list[Column]:
+        """Return all curves."""
+        return list(columns)
+
+    def chosen(self, columns: Sequence[Column], bends: Sequence[Bends | None]) -> list[Column]:
+        """Return all curves."""
+        return list(columns)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A linear model: a line for each column, over the range in which the data show a line.
+
+    Where the residuals of lines over the whole range show that the relation levels off, the line
+    ends there. Where they show no bend, it goes over the whole range.
+    """
+
+    knots: int = KNOTS
+    looks: bool = True
+
+    @property
+    def positions(self) -> Floats:
+        """Positions that are closer to each other near the ends, where lines mostly end."""
+        result: Floats = (1.0 - np.cos(np.linspace(0.0, np.pi, self.knots))) / 2.0
+        return result
+
+    def first(self, columns: Sequence[Column]) -> list[Column]:
+        """Return a line over the whole range for each column of numbers."""
+        return self.chosen(columns, [None] * len(columns))
+
+    def chosen(self, columns: Sequence[Column], bends: Sequence[Bends | None]) -> list[Column]:
+        """Return the line for each column that is nearest to its curve."""
+        found = []
+        for column, part in zip(columns, bends, strict=True):
+            knots = column.knots
+            if knots is not None:
+                ends = (0, len(knots.places) - 1) if part is None else _nearest(knots, part)
+                knots = knots.between(*ends)
+            found.append(replace(column, knots=knots))
+        return found
+
+
+def _nearest(knots: Knots, bends: Bends) -> tuple[int, int]:
+    """Return the ends of the line, flat outside, that explains most of a column.
+
+    It is the one over the whole range unless another explains more by the evidence.
+    """
+    last = len(knots.places) - 1
+    # The whole range is first; among others that explain the same, the longest.
+    pairs = sorted(itertools.combinations(range(last + 1), 2), key=lambda ends: ends[0] - ends[1])
+    lines = knots.lines(pairs)
+    shared = knots.covariances(lines, lines[:, 0])
+    explained = np.square(bends.coefficient * shared + bends.covariances(knots, lines))
+    best = int(explained.argmax())
+    return pairs[best] if explained[best] > explained[0] + bends.evidence else (0, last)

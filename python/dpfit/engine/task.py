@@ -1,15 +1,13 @@
-"""The parameters of a fit and its result."""
+"""What a fit is asked for, and what it returns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from dpfit._typing import Floats
 from dpfit.engine.constants import Constants
-from dpfit.engine.features.basis import Basis
 from dpfit.engine.ranges.marginal import Marginal
-from dpfit.engine.rounds import Averaged
+from dpfit.engine.stage import Estimate
 from dpfit.engine.strategy import Strategy
 from dpfit.schema import Kind, Numeric
 
@@ -22,26 +20,26 @@ def _no_progress(done: int, rounds: int) -> None:
 
 @dataclass(frozen=True)
 class FitTask:
-    """The parameters of a fit. All are public.
+    """What a fit is asked for. Everything is public.
 
     Parameters
     ----------
     kinds : sequence of Kind
-        The kinds of columns.
+        What the columns are.
     target : Numeric
-        The kind of the target.
+        What the target is.
     mu : float
         The budget.
     strategy : Strategy
-        The features of the model: `LinearFeatures()` or `AdditiveFeatures()`.
+        Which functions the model consists of: `Lines()` or `Curves()`.
     rows_are_public : bool
-        Whether all neighbouring tables have the same number of rows.
+        Whether the number of rows is the same in all neighbouring tables.
     rows_per_unit : int
         How many rows may belong to one unit.
     progress : callable
-        Called after each round, with the number of rounds done and of all rounds.
+        Called with the number of rounds done and the number of all rounds.
     constants : Constants
-        Constants other than those of the strategy.
+        What can be tried with other values.
     """
 
     kinds: Sequence[Kind]
@@ -54,45 +52,34 @@ class FitTask:
     constants: Constants = field(default_factory=Constants)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fitted:
-    """The result of a fit, for features of norm one and targets of size one.
+    """A model in its own scale: targets are half-widths of their range.
 
     Parameters
     ----------
-    basis : Basis
-        The features.
+    estimate : Estimate
+        Functions, coefficients and their errors.
     centre, scale : float
-        Centre and half-width of the target's range.
-    averaged : Averaged
-        Coefficients and the distribution of their noise.
+        Of the target: what zero and one stand for.
+    target_range : tuple of two floats
+        Where most of the target lies.
+    prediction_range : tuple of two floats
+        Where predictions are plausible: between public bounds, and not far from where most of the
+        target lies; infinite if neither is known.
     rows : float
         The released number of rows.
-    rounds : int
-        The number of rounds.
-    residual_variance : float or None
-        The variance of residuals before clipping, if they are normal; None for a mean-only model.
-    clipped_variance : float or None
-        The released mean of squared residuals after clipping.
     target_is_seen : bool
-        Whether the noise shows the range of the target. Otherwise `centre` and `scale` are guesses.
+        Whether it is known where the target lies. Otherwise `centre` and `scale` are guesses.
     marginals : tuple of Marginal or None
-        The released distributions of columns without bounds.
-    tau : float
-        Where residuals were clipped in the last rounds.
-    means : array or None
-        Means of the features, according to the released X'X.
+        The released distributions of the columns of numbers.
     """
 
-    basis: Basis
+    estimate: Estimate
     centre: float
     scale: float
-    averaged: Averaged
+    target_range: tuple[float, float]
+    prediction_range: tuple[float, float]
     rows: float
-    rounds: int
-    residual_variance: float | None = None
-    clipped_variance: float | None = None
-    target_is_seen: bool = True
-    marginals: tuple[Marginal | None, ...] = ()
-    tau: float = 1.0
-    means: Floats | None = None
+    target_is_seen: bool
+    marginals: tuple[Marginal | None, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpfit import _native
 from dpfit._parameters import integer
 from dpfit._typing import Floats, Missing, Neighbors
-from dpfit.engine.features.additive import AdditiveFeatures
+from dpfit.engine.strategy import Curves
 from dpfit.engine.task import Fitted
 from dpfit.models.base import FittedAttribute, PrivateModel
 from dpfit.models.effects import Curve, Effect, Levels, NoEffect
@@ -39,8 +38,9 @@ class PrivateAdditiveRegression(PrivateModel):
     mu : float or None
         The privacy budget in terms of Gaussian DP, instead of `epsilon` and `delta`.
     knots : int or None
-        The number of points where a curve can bend; by default it depends on the budget and on
-        released numbers.
+        The number of points where a curve can bend, besides its two ends; 10 by default. There are
+        fewer where the noisy histogram of a column does not tell them apart. How much a curve
+        bends depends on the budget.
     schema : Schema or None
         Public knowledge about columns: bounds, binary columns, levels. Ranges of other columns are
         found privately.
@@ -65,6 +65,9 @@ class PrivateAdditiveRegression(PrivateModel):
         The range of each curve, which is flat outside.
     target_range_ : tuple of two floats
         The range of most target values; infinite if the noise hides it.
+    prediction_range_ : tuple of two floats
+        What predictions are clipped to: `target_range_`, widened by its width at either end, and
+        the public bounds of the target.
     residual_variance_ : float or None
         The variance of the residuals, estimated from clipped ones; None for a mean-only model.
     n_rows_ : float
@@ -81,8 +84,9 @@ class PrivateAdditiveRegression(PrivateModel):
 
     Notes
     -----
-    The method is that of :class:`~dpfit.PrivateLinearRegression`, with a feature for each piece of
-    a curve. Knots are at quantiles of the column, which come from its noisy histogram.
+    The method is that of :class:`~dpfit.PrivateLinearRegression`, with a line and bends for each
+    column, as many as the budget pays for, and without a first model. Knots are at quantiles of
+    the column, which come from its noisy histogram.
 
     *Privacy.* All fitted attributes are computed from noisy releases that compose to the budget.
 
@@ -128,15 +132,16 @@ class PrivateAdditiveRegression(PrivateModel):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _strategy(self, kinds: Sequence[Kind]) -> AdditiveFeatures:
+    def _strategy(self, kinds: Sequence[Kind]) -> Curves:
         if self.knots is None:
-            return AdditiveFeatures()
+            return Curves()
         levels = sum(len(kind.levels) for kind in kinds)
         curves = sum(not kind.levels for kind in kinds)
         # One of the core's features is the constant.
         room = _native.MOST_FEATURES - 1 - levels
         most = max(min(_MOST_KNOTS, room // max(curves, 1) - 1), 1)
-        return AdditiveFeatures(integer("knots", self.knots, 1, most))
+        # Two more knots are the ends.
+        return Curves(integer("knots", self.knots, 1, most) + 2)
 
     def _assemble(self, fitted: Fitted, kinds: Sequence[Kind]) -> Assembled:
         return curves(fitted, kinds)
@@ -203,33 +208,37 @@ class PrivateAdditiveRegression(PrivateModel):
 
 def curves(fitted: Fitted, kinds: Sequence[Kind]) -> Assembled:
     """Convert the engine's result to a curve for each column and an effect for each level."""
-    basis, theta = fitted.basis, fitted.averaged.theta
+    estimate = fitted.estimate
+    intercept = fitted.centre + fitted.scale * float(estimate.coefficients[0])
+    heights: dict[int, Floats] = {}
+    for function, size in zip(estimate.basis.functions, estimate.coefficients, strict=True):
+        if function.column < 0:
+            continue
+        shape = function.heights
+        if shape is None:
+            shape = np.array([0.0, 1.0])
+            if levels := kinds[function.column].levels:
+                shape = (np.arange(len(levels)) == function.level).astype(np.float64)
+        start = heights.setdefault(function.column, np.zeros(len(shape)))
+        heights[function.column] = start + fitted.scale * size * shape
     effects: list[Effect] = []
-    size = fitted.scale * basis.gain
-    constant = fitted.scale * math.sqrt(basis.constant_share) * theta[-1]
-    for column, kind in enumerate(kinds):
-        used = basis.of_column(column)
-        ramps = [(basis.ramps[i], theta[i]) for i in used]
+    for place, kind in enumerate(kinds):
+        height = heights.get(place)
         if kind.levels:
-            heights = size * np.array([coefficient * ramp.height for ramp, coefficient in ramps])
-            seen = [i not in basis.unseen for i in used]
-            if not ramps:
-                heights, seen = np.zeros(len(kind.levels)), [False] * len(kind.levels)
-            effects.append(Levels(kind.levels, tuple(heights.tolist()), tuple(seen)))
-            continue
-        if not ramps:
+            unseen = [(place, level) in estimate.levels.unseen for level in range(len(kind.levels))]
+            if height is None:
+                height, unseen = np.zeros(len(kind.levels)), [True] * len(kind.levels)
+            height[unseen] = 0.0
+            if place not in estimate.levels.unlisted and not all(unseen):
+                seen = np.flatnonzero(~np.array(unseen))
+                intercept += float(height[seen].mean())
+                height[seen] -= height[seen].mean()
+            flags = tuple(not flag for flag in unseen)
+            effects.append(Levels(kind.levels, tuple(height.tolist()), flags))
+        elif height is None:
             effects.append(NoEffect())
-            continue
-        points = np.array([ramps[0][0].low, *(ramp.high for ramp, _ in ramps)])
-        heights = np.zeros(len(points))
-        for ramp, coefficient in ramps:
-            heights += coefficient * ramp.values(points)
-        heights *= size
-        if fitted.means is not None:
-            # If a curve were zero at one point instead, all heights would have that point's noise.
-            mean = fitted.scale * float(theta[used] @ fitted.means[used])
-            mean = min(max(mean, float(heights.min())), float(heights.max()))
-            heights -= mean
-            constant += mean
-        effects.append(Curve(tuple(points.tolist()), tuple(heights.tolist())))
-    return float(fitted.centre + constant), tuple(effects), None
+        else:
+            knots = estimate.basis.columns[place].knots
+            points = np.array([0.0, 1.0]) if knots is None else knots.places
+            effects.append(Curve(tuple(points.tolist()), tuple(height.tolist())))
+    return intercept, tuple(effects), None

@@ -62,6 +62,7 @@ class PrivateModel(PrivateRegressor):
     model_: Model
     intercept_ = FittedAttribute(lambda model: model.intercept)
     target_range_ = FittedAttribute(lambda model: model.target_range)
+    prediction_range_ = FittedAttribute(lambda model: model.prediction_range)
     residual_variance_ = FittedAttribute(lambda model: model.residual_variance)
     n_rows_ = FittedAttribute(lambda model: model.rows)
     n_rounds_ = FittedAttribute(lambda model: model.rounds)
@@ -209,9 +210,8 @@ class PrivateModel(PrivateRegressor):
         missing: Missing,
     ) -> Callable[..., Model]:
         """Return the model without its privacy record."""
-        names, variance = self._names(), fitted.residual_variance
+        names, threshold = self._names(), fitted.estimate.threshold
         intercept, effects, errors = self._assemble(fitted, kinds)
-        width = fitted.scale if fitted.target_is_seen else math.inf
         return functools.partial(
             Model,
             estimator=type(self).__name__,
@@ -221,10 +221,11 @@ class PrivateModel(PrivateRegressor):
             intercept=intercept,
             effects=effects,
             errors=errors,
-            target_range=(fitted.centre - width, fitted.centre + width),
-            residual_variance=None if variance is None else variance * fitted.scale**2,
+            target_range=fitted.target_range if fitted.target_is_seen else (-math.inf, math.inf),
+            prediction_range=fitted.prediction_range,
+            residual_variance=None if threshold is None else threshold.variance * fitted.scale**2,
             rows=fitted.rows,
-            rounds=fitted.rounds,
+            rounds=fitted.estimate.rounds,
             missing=missing,
         )
 
@@ -283,9 +284,9 @@ class PrivateModel(PrivateRegressor):
         sklearn.pipeline.Pipeline
             A pipeline that does not need dpfit and predicts the same values up to rounding. It
             clips columns to their ranges or expands them into linear splines, encodes levels as
-            one-hot columns, and ends with a ``LinearRegression``. Dates must be ``datetime64`` in
-            UTC; durations and times of day must be numbers of days. A missing level counts as a
-            level that is not listed, whereas `predict` returns NaN.
+            one-hot columns, and ends with a ``LinearRegression`` whose predictions are clipped.
+            Dates must be ``datetime64`` in UTC; durations and times of day must be numbers of days.
+            A missing level counts as a level that is not listed, whereas `predict` returns NaN.
 
         Warns
         -----

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpfit._typing import Floats, Missing, Neighbors
 from dpfit.engine.bias import cutting_bias
-from dpfit.engine.features.linear import LinearFeatures
+from dpfit.engine.strategy import Lines
 from dpfit.engine.task import Fitted
 from dpfit.models.base import FittedAttribute, PrivateModel
 from dpfit.models.coefficients import CoefficientErrors
@@ -62,18 +62,21 @@ class PrivateLinearRegression(PrivateModel):
     coef_names_ : list of str
         The terms: a column's name, or ``column=level``.
     intercept_ : float
-        The constant term: ``predict(X) == X @ coef_ + intercept_`` within `feature_range_`, with
-        levels as zero-one columns.
+        The constant term: ``predict(X) == X @ coef_ + intercept_`` within `feature_range_` and
+        `prediction_range_`, with levels as zero-one columns.
     feature_range_ : array of shape (n_terms, 2)
         The range of each line; `predict` clips values to it.
     coef_noise_, coef_sampling_ : arrays of shape (n_terms + 1, n_terms + 1)
         Covariances of the coefficients and, last, the intercept: from privacy noise, and from the
         rows being a sample. `coef_noise_` is infinite where nothing is known.
     coef_bias_ : array of shape (n_terms + 1,)
-        Estimated bias from clipping columns and residuals, and from stopping the iterations early.
-        Infinite if the noise in X'X hides too much of a coefficient.
+        Estimated bias from shrinkage, from clipping columns and residuals, and from stopping the
+        iterations early. Infinite if the noise in X'X hides too much of a coefficient.
     target_range_ : tuple of two floats
         The range of most target values; infinite if the noise hides it.
+    prediction_range_ : tuple of two floats
+        What predictions are clipped to: `target_range_`, widened by its width at either end, and
+        the public bounds of the target.
     residual_variance_ : float or None
         The variance of the residuals, estimated from clipped ones; None for a mean-only model.
     n_rows_ : float
@@ -90,9 +93,10 @@ class PrivateLinearRegression(PrivateModel):
 
     Notes
     -----
-    Noisy histograms find the ranges of columns. Rows are then scaled, weighted to norm one and
-    boosted with noisy gradients. The model is the average of the last rounds. The method is
-    described in ``docs/method.md``.
+    Noisy histograms find the ranges of columns. The residuals of a first model show where lines
+    should end. Rows are then mapped to uncorrelated coordinates of bounded norm, by a noisy X'X,
+    and boosted with noisy gradients. The model is the average of the last rounds, shrunk by what
+    the noise allows. The method is described in ``docs/method.md``.
 
     *Privacy.* All fitted attributes are computed from noisy releases that compose to the budget.
 
@@ -140,8 +144,8 @@ class PrivateLinearRegression(PrivateModel):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _strategy(self, kinds: Sequence[Kind]) -> LinearFeatures:
-        return LinearFeatures()
+    def _strategy(self, kinds: Sequence[Kind]) -> Lines:
+        return Lines()
 
     def _assemble(self, fitted: Fitted, kinds: Sequence[Kind]) -> Assembled:
         return lines(fitted, kinds)
@@ -166,10 +170,10 @@ class PrivateLinearRegression(PrivateModel):
 
         Notes
         -----
-        The intervals include the estimated bias (`coef_bias_`): the effect of clipping columns to
-        `feature_range_` and of clipping residuals if the line continues beyond the range, and the
-        error from stopping the iterations early. If the relation is not linear within the range,
-        the intervals are for the line that fits the weighted rows best.
+        The intervals include the estimated bias (`coef_bias_`): the effect of shrinkage, that of
+        clipping columns to `feature_range_` and of clipping residuals if the line continues beyond
+        the range, and the error from stopping the iterations early. If the relation is not linear
+        within the range, the intervals are for the line that fits the weighted rows best.
 
         Privacy
         -------
@@ -225,67 +229,78 @@ class PrivateLinearRegression(PrivateModel):
 
 def lines(fitted: Fitted, kinds: Sequence[Kind]) -> Assembled:
     """Convert the engine's result to a line for each column and an effect for each level."""
-    basis, averaged = fitted.basis, fitted.averaged
+    estimate = fitted.estimate
     places = {term: place for place, term in enumerate(terms(kinds))}
-    count = len(places)
-    slopes = np.zeros(count)
-    ranges: list[tuple[float, float] | None] = [None] * count
-    # Slopes and intercept as linear functions of the coordinates along the directions.
-    change = np.zeros((count + 1, averaged.directions.shape[1]))
-    change[-1] = fitted.scale * math.sqrt(basis.constant_share) * averaged.directions[-1]
-    intercept = fitted.centre + fitted.scale * math.sqrt(basis.constant_share) * averaged.theta[-1]
-    for term in basis.terms:
-        place = places[term]
-        used = [i for i in basis.of_term(term) if np.abs(averaged.directions[i]).max() > 0.0]
-        if not used:
-            # A level that the noise hides.
-            continue
-        first = used[0]
-        slope = fitted.scale * basis.gain * basis.ramps[first].slope
-        slopes[place] = slope * averaged.theta[first]
-        ranges[place] = float(basis.ramps[first].low), float(basis.ramps[used[-1]].high)
-        change[place] = slope * averaged.directions[first]
-        change[-1] -= basis.ramps[first].centre * change[place]
-        intercept -= slopes[place] * basis.ramps[first].centre
+    # Slopes and intercept as linear functions of the functions' coefficients.
+    change = np.zeros((len(places) + 1, len(estimate.coefficients)))
+    ranges: list[tuple[float, float] | None] = [None] * len(places)
+    for i, function in enumerate(estimate.basis.functions):
+        if function.column < 0:
+            change[-1, i] = 1.0
+        elif function.heights is None:
+            level = function.level if kinds[function.column].levels else None
+            place = places[function.column, level]
+            change[place, i], ranges[place] = 1.0, (0.0, 1.0)
+        else:
+            knots = estimate.basis.columns[function.column].knots
+            assert knots is not None
+            place = places[function.column, None]
+            rising = np.flatnonzero(np.diff(function.heights))
+            first, last = int(rising[0]), int(rising[-1]) + 1
+            ends = float(knots.places[first]), float(knots.places[last])
+            slope = (function.heights[last] - function.heights[first]) / (ends[1] - ends[0])
+            change[place, i], ranges[place] = slope, ends
+            change[-1, i] = function.heights[first] - slope * ends[0]
+    for column, level in estimate.levels.unseen:
+        ranges[places[column, level]] = None
+        change[places[column, level]] = 0.0
+    for column, kind in enumerate(kinds):
+        own = [places[column, i] for i in range(len(kind.levels)) if ranges[places[column, i]]]
+        if own and column not in estimate.levels.unlisted:
+            # The effects sum to zero; the intercept gets their mean.
+            mean = change[own].mean(axis=0)
+            change[own] -= mean
+            change[-1] += mean
+    change *= fitted.scale
+    found = change @ estimate.coefficients
+    found[-1] += fitted.centre
     effects: list[Effect] = []
     for column, kind in enumerate(kinds):
         if kind.levels:
             own = [places[column, level] for level in range(len(kind.levels))]
             seen = tuple(ranges[place] is not None for place in own)
-            effects.append(Levels(kind.levels, tuple(slopes[own].tolist()), seen))
-        elif ends := ranges[places[column, None]]:
-            effects.append(Line(*ends, float(slopes[places[column, None]])))
+            effects.append(Levels(kind.levels, tuple(found[own].tolist()), seen))
+        elif line_ends := ranges[places[column, None]]:
+            effects.append(Line(*line_ends, float(found[places[column, None]])))
         else:
             effects.append(NoEffect())
-    return float(intercept), tuple(effects), _errors(fitted, kinds, slopes, ranges, change)
+    return float(found[-1]), tuple(effects), _errors(fitted, kinds, found, ranges, change)
 
 
 def _errors(
     fitted: Fitted,
     kinds: Sequence[Kind],
-    slopes: Floats,
+    found: Floats,
     ranges: Sequence[tuple[float, float] | None],
     change: Floats,
 ) -> CoefficientErrors:
-    """Return the errors of slopes and intercept, which are `change` times the coordinates."""
-    noise = change @ fitted.averaged.noise @ change.T
+    """Return the errors of slopes and intercept, which are `change` times the coefficients."""
+    estimate = fitted.estimate
+    noise = change @ estimate.noise @ change.T
     if not fitted.target_is_seen:
         # In addition to the noise in the sums, the location of the target is a guess.
         released = np.flatnonzero(np.diag(noise))
         noise[released, released] = math.inf
-    # A mean-only model releases nothing about residuals. In units of `scale` none exceeds one.
-    variance = 1.0 if fitted.clipped_variance is None else fitted.clipped_variance
-    sampling = change @ fitted.averaged.sampling @ change.T * variance
-    squares = np.maximum(np.diag(change @ fitted.averaged.shrinkage @ change.T), 0.0)
-    known = np.diag(noise) + np.diag(sampling)
-    # The missing part of such a slope may be larger than the slope.
-    hidden = (squares[:-1] > np.square(slopes)) & (squares[:-1] > known[:-1])
+    sampling = change @ estimate.sampling @ change.T
+    squares = np.square(change @ (estimate.unshrunk - estimate.coefficients))
+    squares += np.diag(change @ estimate.hidden @ change.T)
+    tau = fitted.scale * (1.0 if estimate.threshold is None else estimate.threshold.tau)
     for place, (column, level) in enumerate(terms(kinds)):
-        marginal = fitted.marginals[column] if fitted.marginals else None
-        ends = ranges[place]
+        marginal, ends = fitted.marginals[column], ranges[place]
         if level is None and marginal is not None and ends is not None:
-            threshold = fitted.tau * fitted.scale
-            parts = cutting_bias(marginal, *ends, slopes[place], threshold)
+            parts = cutting_bias(marginal, *ends, found[place], tau)
             squares[[place, -1]] += np.square(parts)
-    squares[np.flatnonzero(hidden)] = math.inf
+    for column, level in estimate.levels.unsure:
+        place = list(terms(kinds)).index((column, level if kinds[column].levels else None))
+        squares[place] = math.inf
     return CoefficientErrors(noise, sampling, np.sqrt(squares))

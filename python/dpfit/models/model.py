@@ -47,6 +47,9 @@ class Model:
         Errors of the coefficients; None if the model is not linear.
     target_range : tuple of two floats
         The range of most target values; infinite if the noise hides it.
+    prediction_range : tuple of two floats
+        What predictions are clipped to: the range of the target, widened by its width at either
+        end, and its public bounds; infinite if neither is known.
     residual_variance : float or None
         The variance of the residuals, estimated from clipped ones; None for a mean-only model.
     rows : float
@@ -71,6 +74,7 @@ class Model:
     effects: tuple[Effect, ...]
     errors: CoefficientErrors | None
     target_range: tuple[float, float]
+    prediction_range: tuple[float, float]
     residual_variance: float | None
     rows: float
     rounds: int
@@ -179,7 +183,8 @@ class Model:
             total += effect(column)
             # Even if it has no effect, because whether it has one depends on the noise.
             total[np.isnan(column)] = np.nan
-        return total
+        result: Floats = np.clip(total, *self.prediction_range)
+        return result
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as a dictionary that can be written as JSON."""
@@ -192,6 +197,7 @@ class Model:
             "effects": [effect.to_dict() for effect in self.effects],
             "errors": None if self.errors is None else self.errors.to_dict(),
             "target_range": encode(self.target_range),
+            "prediction_range": encode(self.prediction_range),
             "residual_variance": encode(self.residual_variance),
             "rows": encode(self.rows),
             "rounds": self.rounds,
@@ -213,6 +219,7 @@ class Model:
         kinds = Schema.from_json(json.dumps(data["kinds"]))
         names, variance, errors = data["names"], data["residual_variance"], data["errors"]
         low, high = data["target_range"]
+        least, most = data["prediction_range"]
         model = cls(
             estimator=str(data["estimator"]),
             names=None if names is None else tuple(map(str, names)),
@@ -222,6 +229,7 @@ class Model:
             effects=tuple(map(effect_from_dict, data["effects"])),
             errors=None if errors is None else CoefficientErrors.from_dict(errors),
             target_range=(decode(low), decode(high)),
+            prediction_range=(decode(least), decode(most)),
             residual_variance=None if variance is None else decode(variance),
             rows=decode(data["rows"]),
             rounds=int(data["rounds"]),

@@ -242,8 +242,8 @@ def _costs_of_ranges() -> dict[str, str]:
     from dpfit.engine.constants import Shares
 
     shares = Shares()
-    features = shares.feature_powers + shares.feature_bins
-    target = shares.target_powers + shares.target_bins
+    # Powers of two, and equal bins.
+    features, target = 2 * shares.feature_look, 2 * shares.target_look
     # Shares are of the square of mu.
     less = 1.0 - (1.0 - features - target) ** 0.5
     parts = {"features": features, "target": target, "less": less}

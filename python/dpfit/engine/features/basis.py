@@ -1,147 +1,200 @@
-"""All features of a model."""
+"""All features of a model: what is stored of a row, and the functions that are linear in it."""
 
 from __future__ import annotations
 
-import functools
+import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpfit._typing import Floats
-from dpfit.engine.constants import PlanConstants
-from dpfit.engine.features.ramps import Ramp, Term
-from dpfit.engine.ranges.marginal import Marginal
+from dpfit._typing import Array, Floats
+from dpfit.engine.features.functions import Knots
+from dpfit.engine.shrinkage import EXPLAINED, Prior
 from dpfit.schema import Kind
 from dpfit.statistics import LevelColumn, RampColumn
 
-__all__ = ["Basis"]
+__all__ = ["Basis", "Column", "Function"]
+
+# The share of rows that a level or a flag is expected to have, until X'X shows it.
+_FREQUENCY = 0.15
 
 
-@dataclass(frozen=True)
-class Basis:
-    """All features of a model: ramps, and a constant last.
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function of one column that the model is linear in.
 
     Parameters
     ----------
-    ramps : sequence of Ramp
-        In the order of the columns.
-    columns : int
-        Columns of X.
-    gain : float
-        The factor of all ramps.
-    constant_share : float
-        The constant's share of the squared norm.
-    free : set of int
-        Categorical columns whose effects need not add up to zero.
-    unseen : set of int
-        Features of levels that are too rare for an effect.
-    rare : set of int
-        Features of other levels that may have no rows.
+    column : int
+        The column of X; -1 for the constant.
+    heights : array or None
+        Heights at the column's knots; None for a level or a flag, which is one or zero.
+    level : int
+        The level, for a categorical column.
+    is_bend : bool
+        Whether it is a bend of a curve and not its line.
     """
 
-    ramps: tuple[Ramp, ...]
-    columns: int
-    gain: float
-    constant_share: float
-    free: frozenset[int] = frozenset()
-    unseen: frozenset[int] = frozenset()
-    rare: frozenset[int] = frozenset()
-
-    @classmethod
-    def fit_to_norm(
-        cls,
-        ramps: Sequence[Ramp],
-        kinds: Sequence[Kind],
-        marginals: Sequence[Marginal | None],
-        *,
-        room: float,
-        constants: PlanConstants,
-    ) -> Basis:
-        """Return the basis whose rows have a norm of about 1 / `room`.
-
-        The mean of the squared norm follows from the marginals, however the columns depend on each
-        other. The row map gives longer rows less weight.
-        """
-        mean = 0.0
-        for ramp in ramps:
-            kind, marginal = kinds[ramp.column], marginals[ramp.column]
-            if kind.is_binary or kind.levels:
-                continue
-            known = marginal or Marginal.uniform(ramp.low, ramp.high)
-            middles, shares = known.points()
-            mean += float(np.square(ramp.values(middles)) @ shares)
-        binary = sum(kind.is_binary for kind in kinds)
-        mean += constants.binary_norm * math.sqrt(binary)
-        # A row has one level of a column.
-        mean += sum(bool(kind.levels) for kind in kinds)
-        share = constants.constant_share
-        gain = math.sqrt((1.0 - share) / max(mean, 0.05)) / room
-        return cls(tuple(ramps), len(kinds), gain, share)
+    column: int
+    heights: Floats | None = None
+    level: int = 0
+    is_bend: bool = False
 
     @property
-    def features(self) -> int:
-        """The number of features, including the constant."""
-        return len(self.ramps) + 1
+    def variance(self) -> float:
+        """The expected mean square."""
+        return 1.0 if self.heights is not None or self.column < 0 else _FREQUENCY
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """What is stored of a column: ramps between knots, a flag, or levels.
+
+    Parameters
+    ----------
+    kind : Kind
+        What the column is.
+    knots : Knots or None
+        The knots of a column of numbers; None if it seems to be constant.
+    """
+
+    kind: Kind
+    knots: Knots | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of stored features."""
+        if self.kind.levels:
+            return len(self.kind.levels)
+        if self.kind.is_binary:
+            return 1
+        return 0 if self.knots is None else len(self.knots.places) - 1
+
+    @property
+    def middle(self) -> int:
+        """The knot at which all ramps are zero: half of the ramps rise on either side of it."""
+        return self.size // 2
+
+    @property
+    def largest(self) -> float:
+        """The largest squared norm of the stored features, before the gain."""
+        if self.knots is None:
+            return float(self.size > 0)
+        return float(max(self.middle, self.size - self.middle))
+
+    def native(self, gain: float) -> RampColumn | LevelColumn:
+        """Return the column of the core's row map."""
+        if self.kind.levels:
+            return len(self.kind.levels), gain
+        if self.kind.is_binary:
+            return 0.0, 1.0, [(0.0, 1.0, gain)]
+        if self.knots is None:
+            return 0.0, 1.0, []
+        places = self.knots.places
+        centre, scale = float(places[self.middle]), float(places[-1] - places[0])
+        steps = (places - centre) / scale
+        parts = [
+            (float(low), float(high), gain / float(high - low))
+            for low, high in itertools.pairwise(steps)
+        ]
+        return centre, scale, parts
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Stored features, and functions as linear combinations of them; the constant is first.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns of X.
+    functions : tuple of Function
+        The functions of the model; the first is the constant.
+    """
+
+    columns: tuple[Column, ...]
+    functions: tuple[Function, ...]
+
+    @classmethod
+    def curves(cls, columns: Sequence[Column]) -> Basis:
+        """Return a line and all bends for every column, and an effect for every level."""
+        functions = [Function(-1)]
+        for place, column in enumerate(columns):
+            if column.knots is None:
+                functions += [Function(place, level=level) for level in range(column.size)]
+                continue
+            for i, heights in enumerate(column.knots.functions().T):
+                functions.append(Function(place, heights, is_bend=i > 0))
+        return cls(tuple(columns), tuple(functions))
+
+    @property
+    def gain(self) -> float:
+        """The factor of stored features, with which no row is longer than one."""
+        # The core leaves room for features, even if there are none.
+        return 1.0 / math.sqrt(1.0 + max(sum(column.largest for column in self.columns), 1e-3))
+
+    @property
+    def constant_share(self) -> float:
+        """The share of the squared norm that the stored constant has."""
+        return self.gain**2
+
+    def kept(self, places: Array) -> Basis:
+        """Return the basis with some of the functions, in their order."""
+        return replace(self, functions=tuple(self.functions[int(i)] for i in places))
 
     def row_map_columns(self) -> list[RampColumn | LevelColumn]:
         """Return the columns of the core's row map."""
-        columns: list[RampColumn | LevelColumn] = []
-        for column in range(self.columns):
-            ramps = [self.ramps[i] for i in self.of_column(column)]
-            if ramps and ramps[0].level is not None:
-                columns.append((len(ramps), self.gain * ramps[0].height))
+        return [column.native(self.gain) for column in self.columns]
+
+    def stores_as(self, other: Basis) -> bool:
+        """Return whether the stored features are those of another basis."""
+        return self.row_map_columns() == other.row_map_columns()
+
+    def place(self, column: int) -> int:
+        """Return the place of a column's first stored feature."""
+        return sum(part.size for part in self.columns[:column])
+
+    def matrix(self) -> Floats:
+        """Return the values of functions as a linear map of stored features, the constant last."""
+        starts = np.concatenate([[0], np.cumsum([column.size for column in self.columns])])
+        found = np.zeros((int(starts[-1]) + 1, len(self.functions)))
+        for place, function in enumerate(self.functions):
+            if function.column < 0:
+                found[-1, place] = 1.0
                 continue
-            centre, scale = (
-                (ramps[0].centre, (ramps[0].high - ramps[0].low) / 2) if ramps else (0.0, 1.0)
-            )
-            parts = [
-                (
-                    (ramp.low - centre) / scale,
-                    (ramp.high - centre) / scale,
-                    self.gain * ramp.slope * scale,
-                )
-                for ramp in ramps
-            ]
-            columns.append((centre, scale, parts))
-        return columns
+            first = int(starts[function.column]) + function.level
+            if function.heights is None:
+                found[first, place] = 1.0
+                continue
+            middle = self.columns[function.column].middle
+            found[first : first + len(function.heights) - 1, place] = np.diff(function.heights)
+            found[-1, place] = function.heights[middle]
+        result: Floats = found / self.gain
+        return result
 
-    def of_column(self, column: int) -> list[int]:
-        """Return the features of a column."""
-        return self._by_column.get(column, [])
+    def prior(self, variance: float) -> Prior:
+        """Return what is expected of the functions' coefficients, for a target of this variance.
 
-    def of_term(self, term: Term) -> list[int]:
-        """Return the features of a column, or of one of its levels."""
-        features = self.of_column(term[0])
-        return features if term[1] is None else [features[term[1]]]
-
-    @functools.cached_property
-    def terms(self) -> list[Term]:
-        """The terms that the features belong to, in order."""
-        return list(dict.fromkeys(ramp.term for ramp in self.ramps))
-
-    @functools.cached_property
-    def lines(self) -> list[int]:
-        """Numeric columns that have features."""
-        return [column for column, level in self.terms if level is None]
-
-    @functools.cached_property
-    def level_columns(self) -> list[int]:
-        """Categorical columns."""
-        return [column for column, level in self.terms if level == 0]
-
-    @functools.cached_property
-    def _by_column(self) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
-        for i, ramp in enumerate(self.ramps):
-            found.setdefault(ramp.column, []).append(i)
-        return found
-
-    def straight(self, features: Sequence[int]) -> Floats:
-        """Return the unit vector of coefficients for one straight line through adjacent ramps."""
-        direction = np.zeros(self.features)
-        for i in features:
-            direction[i] = 1.0 / self.ramps[i].slope
-        scaled: Floats = direction / np.abs(direction).max()
-        return scaled / float(np.linalg.norm(scaled))
+        Flags share as much as the root of their number of columns would: most flags stand for the
+        levels of a few columns.
+        """
+        flags = sum(function.heights is None for function in self.functions[1:])
+        lines = sum(f.heights is not None and not f.is_bend for f in self.functions)
+        line = EXPLAINED * variance / max(lines + math.sqrt(flags), 1.0)
+        variances = [variance]
+        blocks: list[list[int]] = []
+        for place, function in enumerate(self.functions[1:], start=1):
+            if function.heights is None:
+                # A flag varies less than a column of variance one.
+                variances.append(line / _FREQUENCY / math.sqrt(flags))
+            elif function.is_bend:
+                if self.functions[place - 1].is_bend:
+                    blocks[-1].append(place)
+                else:
+                    blocks.append([place])
+                variances.append(line * float(Prior.of_bends(len(blocks[-1]))[-1]))
+            else:
+                variances.append(line)
+        return Prior(np.array(variances), tuple(np.array(block) for block in blocks))

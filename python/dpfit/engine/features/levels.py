@@ -1,81 +1,74 @@
-"""Which levels of categorical columns have effects, and what their effects add up to."""
+"""Which levels the released X'X shows, and which columns have rows without a listed level."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from dpfit._typing import Floats
-from dpfit.engine.constants import LevelConstants
 from dpfit.engine.features.basis import Basis
 from dpfit.release import Released
 
-__all__ = ["level_directions", "seen_levels"]
+__all__ = ["SeenLevels"]
+
+# A level has an effect if its rows are this many standard deviations of the noise in their number:
+# less, and the effect would be noise.
+_SEEN = 1.0
+# Below this many, it may have no rows at all.
+_SURE = 4.0
+# A column has rows without a listed level from here on: by chance in one column of 30,000.
+_UNLISTED = 4.0
 
 
-def seen_levels(basis: Basis, gram: Released[Floats], constants: LevelConstants) -> Basis:
-    """Return the basis with the levels marked that X'X shows, and columns with unlisted levels.
+@dataclass(frozen=True)
+class SeenLevels:
+    """What X'X shows of levels.
 
     Parameters
     ----------
-    basis : Basis
-        Features.
-    gram : Released
-        X'X.
-    constants : LevelConstants
-        When a level counts as seen.
-
-    Privacy
-    -------
-    A function of released numbers.
+    unseen : frozenset of (int, int)
+        Columns and their levels that the noise hides.
+    unsure : frozenset of (int, int)
+        Columns and levels, or flags, that may have no rows: nothing is known of their effects.
+    unlisted : frozenset of int
+        Columns that have rows without a listed level.
     """
-    unseen = {
-        i
-        for i, ramp in enumerate(basis.ramps)
-        if ramp.level is not None and gram.value[i, i] < constants.seen * gram.sigma
-    }
-    rare = {
-        i
-        for i, ramp in enumerate(basis.ramps)
-        if ramp.level is not None and gram.value[i, i] < constants.sure * gram.sigma
-    }
-    free = set()
-    for column in basis.level_columns:
-        # The weight of a row without a level that is seen, zero for all other rows.
-        others = np.zeros(basis.features)
-        others[-1] = 1.0 / math.sqrt(basis.constant_share)
-        for i in basis.of_column(column):
-            if i not in unseen:
-                others[i] = -1.0 / (basis.gain * basis.ramps[i].height)
-        least = constants.unlisted * gram.sigma * float(others @ others)
-        if float(others @ gram.value @ others) > least:
-            free.add(column)
-    return replace(
-        basis, unseen=frozenset(unseen), rare=frozenset(rare - unseen), free=frozenset(free)
-    )
 
+    unseen: frozenset[tuple[int, int]] = frozenset()
+    unsure: frozenset[tuple[int, int]] = frozenset()
+    unlisted: frozenset[int] = frozenset()
 
-def level_directions(basis: Basis) -> list[Floats]:
-    """Return orthonormal directions of the effects of levels.
+    @classmethod
+    def of(cls, basis: Basis, gram: Released[Floats], scales: Floats) -> SeenLevels:
+        """Return what X'X of functions times `scales` shows.
 
-    If every row of a column has a level that is seen, the sum of their effects and the constant
-    could not be separated. Then the effects of levels that surely have rows add up to zero, and any
-    other level counts as an average one. If rows with other levels are seen, the effects are
-    relative to those rows.
-    """
-    directions: list[Floats] = []
-    for column in basis.level_columns:
-        features = [i for i in basis.of_column(column) if i not in basis.unseen]
-        sure = [i for i in features if i not in basis.rare]
-        if column in basis.free or len(sure) < 2:
-            sure = [] if column in basis.free or len(features) == 1 else features
-        each = np.eye(basis.features)
-        if sure:
-            part = np.zeros((len(sure) - 1, basis.features))
-            part[:, sure] = scipy.linalg.helmert(len(sure))
-            directions += list(part)
-        directions += [each[i] for i in features if i not in sure]
-    return directions
+        Privacy
+        -------
+        A function of released numbers.
+        """
+        unseen, unlisted = set(), set()
+        unsure = {
+            (function.column, function.level)
+            for place, function in enumerate(basis.functions[1:], start=1)
+            if function.heights is None and gram.value[place, place] < _SURE * gram.sigma
+        }
+        for column, kind in enumerate(part.kind for part in basis.columns):
+            if not kind.levels:
+                continue
+            # One minus all levels: one for rows without a listed level, zero for others.
+            others = np.zeros(len(basis.functions))
+            others[0] = 1.0
+            for place, function in enumerate(basis.functions):
+                if function.column == column:
+                    others[place] = -1.0
+                    count = gram.value[place, place]
+                    if count < _SEEN * gram.sigma:
+                        unseen.add((column, function.level))
+                        others[place] = 0.0
+            others /= scales
+            if float(others @ gram.value @ others) > _UNLISTED * gram.sigma * float(
+                others @ others
+            ):
+                unlisted.add(column)
+        return cls(frozenset(unseen), frozenset(unsure), frozenset(unlisted))

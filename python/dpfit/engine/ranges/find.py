@@ -1,8 +1,9 @@
-"""Find the range of a column without bounds, with noisy histograms, each finer than the last.
+"""Find where the values of each column lie, with noisy histograms, each finer than the last.
 
-The first histogram counts signed powers of two and decides on a range. The second one counts equal
-bins in that range. If nearly all rows are in a few of these bins, further histograms zoom in. The
-result is a :class:`~dpfit.engine.ranges.marginal.Marginal`.
+A column without bounds is first counted in signed powers of two, and then in equal bins of the
+range that these show. A column with public bounds is first counted in equal bins between them. If
+nearly all rows are in a few of the bins, closer looks follow. The result is a
+:class:`~dpfit.engine.ranges.marginal.Marginal`.
 
 The counts of powers of two are used for decisions only, and all later bins are placed relative to
 them. So if a column is multiplied by a power of two, the decisions and the noise in later counts
@@ -14,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -21,25 +23,136 @@ from dpfit._typing import Floats
 from dpfit.engine.constants import RangeConstants, Shares
 from dpfit.engine.ranges.histograms import ColumnCounter
 from dpfit.engine.ranges.marginal import Marginal, on_simplex
+from dpfit.engine.ranges.powers import locate
 from dpfit.release import Released
-from dpfit.statistics import EqualBins, PowerBins
+from dpfit.statistics import Bins, EqualBins, PowerBins
 
-__all__ = ["release_marginals"]
+__all__ = ["Unknown", "release_marginals"]
+
+# The rows in a tail, in standard deviations of their noise, that are kept however thin it is.
+_TAIL_EVIDENCE = 4.0
+# What is to be found out about a column: its range, how it is spread between bounds, or nothing.
+Unknown: TypeAlias = Literal["range"] | tuple[float, float] | None
 
 
-@dataclass
-class _Range:
-    """The range of a column, and the number of equal bins in it."""
+@dataclass(frozen=True)
+class _Look:
+    """Equal bins to count a column in."""
 
     low: float
     high: float
-    is_seen: bool = True
-    # Set when the bins are counted.
+    # Whether the ends are public bounds: values beyond them are clipped, so they count as the ends.
+    is_bound: tuple[bool, bool] = (False, False)
     bins: int = 0
+
+    @property
+    def width(self) -> float:
+        """The width of a bin."""
+        return (self.high - self.low) / self.bins
+
+    def between(self, bounds: tuple[float, float]) -> _Look | None:
+        """Return the part of the range that is between bounds, if there is one."""
+        low, high = max(self.low, bounds[0]), min(self.high, bounds[1])
+        is_bound = low == bounds[0], high == bounds[1]
+        return _Look(low, high, is_bound) if low < high else None
+
+    def counts(self, released: Released[Floats]) -> Floats:
+        """Return the counts of the bins, without values beyond ends that are not bounds."""
+        found = released.value[1:-1].copy()
+        found[0] += self.is_bound[0] * released.value[0]
+        found[-1] += self.is_bound[1] * released.value[-1]
+        return found
+
+    def beyond(self, released: Released[Floats], evidence: float) -> tuple[float, float]:
+        """Return the counts beyond ends that are not bounds, zero where noise explains them."""
+        found = np.where(self.is_bound, 0.0, released.value[[0, -1]])
+        low, high = np.where(found > evidence * released.sigma, found, 0.0)
+        return float(low), float(high)
+
+
+@dataclass
+class _Column:
+    """What is known about a column, and what to look at next."""
+
+    next: Literal["powers"] | _Look | None
+    bounds: tuple[float, float] | None = None
+    marginal: Marginal | None = None
+    is_seen: bool = True
+    # The marginal after the first equal bins, and the noise of their counts.
+    first: tuple[Marginal, float] | None = None
+    # Looks so far: at most three, and then zooms.
+    looks: int = 0
+    zooms: int = 0
+
+    @classmethod
+    def start(cls, unknown: Unknown) -> _Column:
+        """Return a column of which nothing is known but its bounds."""
+        if unknown is None:
+            return cls(None)
+        if unknown == "range":
+            return cls("powers")
+        return cls(_Look(*unknown, is_bound=(True, True)), unknown)
+
+    def bins(self, rows: float, sigma: float, constants: RangeConstants) -> Bins | None:
+        """Return the bins to count next; as many equal ones as the noise allows."""
+        if self.next is None:
+            return None
+        if self.next == "powers":
+            return PowerBins(constants.least_power, constants.most_power)
+        self.next = replace(self.next, bins=constants.bins.number(rows, sigma))
+        return EqualBins(self.next.low, self.next.high, self.next.bins)
+
+    def read(self, released: Released[Floats], rows: float, constants: RangeConstants) -> None:
+        """Take in the counts, and decide what to look at next."""
+        look = self.next
+        self.looks += 1
+        if look == "powers":
+            low, high, is_seen = locate(released.value, released.sigma, rows, constants)
+            if self.bounds is None:
+                self.is_seen, self.next = is_seen, _Look(low, high)
+            else:
+                # The first look stays if this one shows nothing, or nothing between the bounds.
+                self.next = _Look(low, high).between(self.bounds) if is_seen else None
+            if self.next is not None:
+                self.marginal = None
+            return
+        assert isinstance(look, _Look)
+        self.marginal = _refine(self.marginal, look, released, rows, constants)
+        if not self.zooms:
+            self.first = self.marginal, released.sigma
+        self.next = self._closer(look, released, rows, constants)
+
+    def _closer(
+        self, look: _Look, released: Released[Floats], rows: float, constants: RangeConstants
+    ) -> Literal["powers"] | _Look | None:
+        assert self.marginal is not None
+        few = constants.zoom_below
+        if self.bounds is not None and self.looks == 1:
+            # Bounds that are far too wide say little: look as if there were none. Otherwise the
+            # bins of a second look are as fine as those of a column without bounds.
+            if _closer(self.marginal, look, released, rows, (few, constants)):
+                return "powers"
+            few = constants.wide_bounds * look.bins
+            return _closer(self.marginal, look, released, rows, (few, constants))
+        closer = _closer(self.marginal, look, released, rows, (few, constants))
+        if closer is None:
+            return None
+        self.zooms += 1
+        if self.zooms > constants.zooms:
+            # The column was looked at as closely as possible: it has one value, or a frequent one.
+            assert self.first is not None
+            first, sigma = self.first
+            least = max(constants.elsewhere_share * rows, constants.elsewhere_evidence * sigma)
+            self.marginal = _one_value(first, look, least)
+            return None
+        self.marginal = _cleared(
+            self.marginal, look, closer, constants.clear_evidence * released.sigma, rows
+        )
+        return closer
 
 
 def release_marginals(
-    counter: ColumnCounter, wanted: Sequence[bool], shares: Shares, constants: RangeConstants
+    counter: ColumnCounter, wanted: Sequence[Unknown], shares: Shares, constants: RangeConstants
 ) -> list[Marginal | None]:
     """Release the marginals of columns, the target last.
 
@@ -47,8 +160,9 @@ def release_marginals(
     ----------
     counter : ColumnCounter
         Releases histograms.
-    wanted : sequence of bool
-        For each column of X and then for the target, whether its range is unknown.
+    wanted : sequence
+        For each column of X and then for the target, "range" if it is unknown, public bounds, or
+        None if nothing is wanted.
     shares : Shares
         How the budget is spent.
     constants : RangeConstants
@@ -63,160 +177,164 @@ def release_marginals(
     -------
     Everything is computed from released counts.
     """
-    if not any(wanted):
-        return [None] * len(wanted)
-    powers = PowerBins(constants.least_power, constants.most_power)
-    mus = counter.spend(wanted, (shares.feature_powers, shares.target_powers))
-    counts = counter.release([powers if w else None for w in wanted], mus)
-    ranges = [None if c is None else _decide(c.value, c.sigma, constants) for c in counts]
-    seen = [r is None or r.is_seen for r in ranges]
-    first_looks: list[Marginal | None] = [None] * len(ranges)
-    marginals, first_counts = first_looks, counts
-    part = (shares.feature_bins, shares.target_bins)
-    for look in range(1 + constants.zooms):
-        if look:
-            ranges = [
-                None if m is None or r is None else _closer(m, r, constants)
-                for m, r in zip(marginals, ranges, strict=True)
-            ]
-            if not any(ranges):
-                break
-            part = (shares.feature_zoom, shares.target_zoom)
-        counts = _count(counter, ranges, part, constants)
-        marginals = [
-            m if r is None or c is None else _refine(m, r, c, counter.rows, constants)
-            for m, r, c in zip(marginals, ranges, counts, strict=True)
+    columns = [_Column.start(unknown) for unknown in wanted]
+    while True:
+        _drop_hopeless_zooms(columns, counter, shares, constants)
+        counted = [column.next is not None for column in columns]
+        if not any(counted):
+            break
+        mus = counter.spend(counted, _shares(columns, shares))
+        sigmas = counter.sigmas(counted, mus)
+        bins = [
+            column.bins(counter.rows, sigma, constants)
+            for column, sigma in zip(columns, sigmas, strict=True)
         ]
-        if not look:
-            first_looks, first_counts = marginals, counts
-    else:
-        # The columns that are left in `ranges` were looked at as closely as possible.
-        for i, (first_look, first, r) in enumerate(
-            zip(first_looks, first_counts, ranges, strict=True)
-        ):
-            marginal = marginals[i]
-            if marginal is None or r is None or first_look is None or first is None:
-                continue
-            if _closer(marginal, r, constants) is not None:
-                least = max(
-                    constants.elsewhere_share * counter.rows,
-                    constants.elsewhere_evidence * first.sigma,
-                )
-                marginals[i] = _one_value(first_look, r, least)
-    return [m and replace(m, is_seen=s) for m, s in zip(marginals, seen, strict=True)]
+        for column, found in zip(columns, counter.release(bins, mus), strict=True):
+            if found is not None:
+                column.read(found, counter.rows, constants)
+    return [
+        None if column.marginal is None else replace(column.marginal, is_seen=column.is_seen)
+        for column in columns
+    ]
 
 
-def _count(
-    counter: ColumnCounter,
-    ranges: Sequence[_Range | None],
-    shares: tuple[float, float],
-    constants: RangeConstants,
-) -> list[Released[Floats] | None]:
-    """Set the number of bins that the noise allows, and release their counts."""
-    counted = [r is not None for r in ranges]
-    mus = counter.spend(counted, shares)
-    for r, sigma in zip(ranges, counter.sigmas(counted, mus), strict=True):
-        if r is not None:
-            r.bins = constants.bins.number(counter.rows, sigma)
-    bins = [None if r is None else EqualBins(r.low, r.high, r.bins) for r in ranges]
-    return counter.release(bins, mus)
+def _shares(columns: Sequence[_Column], shares: Shares) -> tuple[float, float]:
+    """Return the shares of the budget for the next look at features and at the target."""
+    features = all(column.zooms or column.next is None for column in columns[:-1])
+    return (
+        shares.feature_zoom if features else shares.feature_look,
+        shares.target_zoom if columns[-1].zooms else shares.target_look,
+    )
 
 
-def _one_value(first_look: Marginal, r: _Range, least: float) -> Marginal:
+def _drop_hopeless_zooms(
+    columns: Sequence[_Column], counter: ColumnCounter, shares: Shares, constants: RangeConstants
+) -> None:
+    """Look no closer at columns if the noise of a closer look would hide the rows."""
+    counted = [column.next is not None for column in columns]
+    if not any(
+        column.zooms and is_counted for column, is_counted in zip(columns, counted, strict=True)
+    ):
+        return
+    features, target = _shares(columns, shares)
+    mus = counter.budget.mu_of(features), counter.budget.mu_of(target)
+    for column, sigma in zip(columns, counter.sigmas(counted, mus), strict=True):
+        if column.zooms and not counter.rows > constants.zoom_signal * sigma:
+            column.next = None
+
+
+def _one_value(first_look: Marginal, last: _Look, least: float) -> Marginal:
     """Return the marginal of a column that has one value, or one frequent value among others."""
-    outside = (first_look.edges[1:] < r.low) | (first_look.edges[:-1] > r.high)
+    outside = (first_look.edges[1:] < last.low) | (first_look.edges[:-1] > last.high)
     if first_look.weights[outside].sum() < least:
-        return Marginal(np.array([r.low, r.high]), np.ones(1))
+        return Marginal(np.array([last.low, last.high]), np.ones(1))
     return first_look
 
 
-def _decide(counts: Floats, sigma: float, constants: RangeConstants) -> _Range:
-    """Return the range in which counts of powers of two are above the noise."""
-    middle = counts.size // 2
-    positive, negative, zero = counts[middle + 1 :], counts[:middle][::-1], counts[middle]
-    sizes = positive + negative
-    noise = math.sqrt(2.0) * sigma
-    first, last, evidence = _run(sizes - constants.run_penalty * noise)
-    is_seen = evidence >= constants.run_evidence * noise
-    if not is_seen:
-        if zero > constants.zero_evidence * sigma:
-            # All values seem to be zero.
-            least = 2.0**constants.least_power
-            return _Range(-least, least)
-        # The most likely power; an absurd one needs a higher count to be it.
-        powers = np.arange(constants.least_power, constants.most_power + 1)
-        absurdity = constants.absurdity * noise * np.abs(powers)
-        first = last = int((sizes - absurdity).argmax())
-    elif evidence > constants.clear * noise:
-        # Trim noise at the ends of a run that is seen clearly.
-        clear = np.flatnonzero(sizes[first : last + 1] > constants.beside * noise)
-        if clear.size:
-            first, last = first + int(clear[0]), first + int(clear[-1])
-    run = slice(first, last + 1)
-    needed = constants.sign_evidence * sigma * math.sqrt(last + 1 - first)
-    plus, minus = float(positive[run].sum()), float(negative[run].sum())
-    has_plus = plus > needed or plus >= minus
-    has_minus = minus > needed or minus > plus
-    high = 2.0 ** (constants.least_power + last + 1)
-    low = 0.0
-    if has_plus and has_minus:
-        return _Range(-high, high, is_seen)
-    if first >= last - 1 and zero <= constants.zero_evidence * sigma:
-        low = 2.0 ** (constants.least_power + first)
-    return _Range(low, high, is_seen) if has_plus else _Range(-high, -low, is_seen)
+def _closer(
+    marginal: Marginal,
+    look: _Look,
+    released: Released[Floats],
+    rows: float,
+    limits: tuple[float, RangeConstants],
+) -> _Look | None:
+    """Return a closer look at the few bins that contain nearly all rows.
 
-
-def _run(values: Floats) -> tuple[int, int, float]:
-    """Return the first and the last place of the run with the largest sum, and the sum."""
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    lowest = np.minimum.accumulate(sums)[:-1]
-    last = int((sums[1:] - lowest).argmax())
-    first = int(sums[: last + 1].argmin())
-    return first, last, float(sums[last + 1] - sums[first])
-
-
-def _closer(marginal: Marginal, current: _Range, constants: RangeConstants) -> _Range | None:
-    """Return the range of the few bins that contain nearly all rows; None if there are many."""
-    width = (current.high - current.low) / current.bins
+    None if there are more such bins than the first limit, or if noise alone may have put the rows
+    there.
+    """
+    few, constants = limits
     low, high = marginal.quantiles([0.05, 0.95])
-    if high - low >= constants.zoom_below * width:
+    if high - low >= few * look.width:
         return None
-    first = max(math.floor((low - current.low) / width) - 1, 0)
-    last = min(math.floor((high - current.low) / width) + 2, current.bins)
-    low, high = current.low + first * width, current.low + last * width
-    if last - first >= current.bins:
+    first = max(math.floor((low - look.low) / look.width) - 1, 0)
+    last = min(math.floor((high - look.low) / look.width) + 2, look.bins)
+    low, high = look.low + first * look.width, look.low + last * look.width
+    if last - first >= look.bins or high - low <= 2.0**-40 * max(abs(low), abs(high)):
         return None
-    return _Range(low, high)
+    noise = constants.zoom_evidence * released.sigma * math.sqrt(last - first)
+    if look.counts(released)[first:last].sum() - noise < 0.5 * min(rows, marginal.weights.sum()):
+        return None
+    is_bound = look.is_bound[0] and first == 0, look.is_bound[1] and last == look.bins
+    return _Look(low, high, is_bound)
+
+
+def _cleared(marginal: Marginal, look: _Look, closer: _Look, noise: float, rows: float) -> Marginal:
+    """Return the marginal without the weight that a closer look leaves out, if noise explains it.
+
+    Little is left of the noise in a bin, but far from the others it would decide where the range
+    ends.
+    """
+    weights, overlooked = marginal.weights.copy(), list(marginal.overlooked)
+    middles = (marginal.edges[1:] + marginal.edges[:-1]) / 2
+    below = (middles > look.low) & (middles < closer.low)
+    above = (middles < look.high) & (middles > closer.high)
+    for side, part in enumerate((below, above)):
+        if 0.0 < weights[part].sum() < noise:
+            weights[part] = 0.0
+            overlooked[side] = max(overlooked[side], noise / max(rows, 1.0))
+    return replace(marginal, weights=weights, overlooked=(overlooked[0], overlooked[1]))
 
 
 def _refine(
     coarse: Marginal | None,
-    fine: _Range,
+    look: _Look,
     released: Released[Floats],
     rows: float,
     constants: RangeConstants,
 ) -> Marginal:
-    """Return the marginal in which the counts of `fine` replace the bins they lie in."""
-    counts, sigma = released.value[1:-1], released.sigma
-    edges = np.linspace(fine.low, fine.high, fine.bins + 1)
+    """Return the marginal in which the counts of a look replace the bins they lie in."""
+    counts, sigma = look.counts(released), released.sigma
+    edges = np.linspace(look.low, look.high, look.bins + 1)
     if coarse is None:
         first, last = _seen(counts, constants.end_evidence * sigma)
-        weights = on_simplex(counts[first : last + 1], max(rows, 1.0))
+        weights = _with_tails(counts[first : last + 1], max(rows, 1.0), sigma)
         found = _trim(edges[first : last + 2], weights)
-        width = (fine.high - fine.low) / fine.bins
         # The number of bins that were left out, and the one beyond the range.
-        below = 1.0 + max(found.edges[0] - fine.low, 0.0) / width
-        above = 1.0 + max(fine.high - found.edges[-1], 0.0) / width
+        below = 1.0 + max(found.edges[0] - look.low, 0.0) / look.width
+        above = 1.0 + max(look.high - found.edges[-1], 0.0) / look.width
         noise = constants.end_evidence * sigma / max(rows, 1.0)
-        return replace(found, overlooked=(noise * math.sqrt(below), noise * math.sqrt(above)))
-    below = coarse.edges[:-1] < fine.low - (edges[1] - edges[0]) / 2
-    above = coarse.edges[1:] > fine.high + (edges[1] - edges[0]) / 2
+        beyond = look.beyond(released, constants.beside)
+        # Values beyond the powers of two that are seen are more often small than large.
+        reach = (
+            min(look.low, 0.0) if beyond[0] else look.low,
+            max(look.high, 0.0) if beyond[1] else look.high,
+        )
+        overlooked = (
+            noise * math.sqrt(below) + beyond[0] / max(rows, 1.0),
+            noise * math.sqrt(above) + beyond[1] / max(rows, 1.0),
+        )
+        return replace(found, overlooked=overlooked, reach=reach, noise=sigma / max(rows, 1.0))
+    below = coarse.edges[:-1] < look.low - look.width / 2
+    above = coarse.edges[1:] > look.high + look.width / 2
     inside = max(float(coarse.weights[~below & ~above].sum()), 1.0)
     found = _trim(
         np.concatenate([coarse.edges[:-1][below], edges, coarse.edges[1:][above]]),
         np.concatenate([coarse.weights[below], on_simplex(counts, inside), coarse.weights[above]]),
     )
-    return replace(found, overlooked=coarse.overlooked)
+    reach = (
+        coarse.reach[0] if coarse.weights[below].any() else look.low,
+        coarse.reach[1] if coarse.weights[above].any() else look.high,
+    )
+    return replace(found, overlooked=coarse.overlooked, reach=reach, noise=coarse.noise)
+
+
+def _with_tails(counts: Floats, rows: float, sigma: float) -> Floats:
+    """Return non-negative counts with the sum `rows`, in which thin tails keep their rows.
+
+    The nearest non-negative counts are zero where there are fewer rows than noise in each bin, even
+    if all bins of a tail together have many more. A tail is what is beyond the 5 % or the 95 %
+    quantile and their bins.
+    """
+    weights = on_simplex(counts, rows)
+    shares = np.cumsum(weights) / weights.sum()
+    low, high = int(np.searchsorted(shares, 0.05)), int(np.searchsorted(shares, 0.95))
+    for tail in (slice(0, low), slice(high + 1, len(counts))):
+        total, noise = float(counts[tail].sum()), sigma * math.sqrt(len(counts[tail]))
+        if total > _TAIL_EVIDENCE * noise and weights[tail].sum() < total / 2.0:
+            weights[tail] = on_simplex(counts[tail], total)
+    result: Floats = weights
+    return result
 
 
 def _seen(counts: Floats, rare: float) -> tuple[int, int]:

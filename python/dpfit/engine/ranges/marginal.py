@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ import numpy as np
 from dpfit._typing import Floats
 
 __all__ = ["Marginal", "on_simplex"]
+
+_NOISY = 2.0
+_MOST_OUTSIDE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,16 +31,22 @@ class Marginal:
         are a guess.
     overlooked : tuple of two floats
         Shares of the rows that may be below the first and above the last bin, hidden by the noise.
+    reach : tuple of two floats
+        The range that was looked at. Rows that the noise hides are taken to lie within it.
+    noise : float
+        The standard deviation of the noise in a bin, as a share of the rows.
     """
 
     edges: Floats
     weights: Floats
     is_seen: bool = True
     overlooked: tuple[float, float] = (0.0, 0.0)
+    reach: tuple[float, float] = (math.inf, -math.inf)
+    noise: float = 0.0
 
     @classmethod
     def uniform(cls, low: float, high: float) -> Marginal:
-        """Return the distribution that is assumed if nothing but the bounds is known."""
+        """Return a uniform distribution."""
         return cls(np.linspace(low, high, 65), np.ones(64))
 
     def quantiles(self, shares: Sequence[float] | Floats) -> Floats:
@@ -48,6 +58,19 @@ class Marginal:
         result: Floats = np.interp(shares, below, self.edges)
         return result
 
+    def outside(self, least: float) -> float:
+        """Return the share of the weight beyond each end of a range, `least` or more.
+
+        Quantiles of shares that are less than the noise of two bins would be where the noise is.
+        """
+        return min(max(_NOISY * self.noise, least), _MOST_OUTSIDE)
+
+    def range(self, least: float) -> tuple[float, float]:
+        """Return the range without the outermost weight, `least` beyond each end or more."""
+        outside = self.outside(least)
+        low, high = (float(point) for point in self.quantiles([outside, 1.0 - outside]))
+        return (low, high) if high > low else (float(self.edges[0]), float(self.edges[-1]))
+
     def is_point(self) -> bool:
         """Return whether all weight is in one bin: the column seems to have one value."""
         return self.weights.size == 1
@@ -56,6 +79,16 @@ class Marginal:
         """Return the width of the bin that contains a point."""
         place = self._bin(point)
         return float(self.edges[place + 1] - self.edges[place])
+
+    def edges_at(self, point: float) -> tuple[float, float]:
+        """Return the edges of the bin that contains a point."""
+        place = self._bin(point)
+        return float(self.edges[place]), float(self.edges[place + 1])
+
+    def middle_at(self, point: float) -> float:
+        """Return the middle of the bin that contains a point."""
+        place = self._bin(point)
+        return float(self.edges[place] + self.edges[place + 1]) / 2
 
     def stands_alone(self, point: float, share: float) -> bool:
         """Return whether a point's bin has far more weight than the bins next to it.

@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, SplineTransformer
@@ -88,7 +88,18 @@ def to_sklearn(model: Model) -> Pipeline:
     line.n_features_in_ = columns.fit_transform(rows).shape[1]
     line.coef_ = np.concatenate([np.zeros(0), *weights])
     line.intercept_ = intercept
-    return Pipeline([("columns", columns), ("regression", line)])
+    return Pipeline([("columns", columns), ("regression", _clipped(line, model.prediction_range))])
+
+
+def _clipped(line: LinearRegression, limits: tuple[float, float]) -> TransformedTargetRegressor:
+    """Return a regression whose predictions are clipped."""
+    low, high = limits
+    clip = FunctionTransformer(inverse_func=np.clip, inv_kw_args={"a_min": low, "a_max": high})
+    result = TransformedTargetRegressor(line, transformer=clip, check_inverse=False)
+    result.regressor_, result.transformer_ = line, clip.fit(np.zeros((2, 1)))
+    # It says that predictions have one dimension.
+    result._training_dim = 1
+    return result
 
 
 def _one_hot(kind: Kind, effect: Effect, *, strings: bool) -> tuple[OneHotEncoder, Floats, float]:

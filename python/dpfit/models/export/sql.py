@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -58,7 +59,17 @@ def to_sql(model: Model, table: str, dialect: Dialect = "standard") -> str:
                 slopes = np.diff(heights) / np.diff(points)
                 parts.append(_curve(number, effect, slopes.tolist()))
     warning = f"-- {NOT_PRIVATE}\n" if model.privacy.insecure_seed else ""
-    return f"{warning}SELECT *,\n  {_sum(parts)}\n  AS prediction\nFROM {_name(table)}"
+    prediction = _clipped(_sum(parts), *model.prediction_range)
+    return f"{warning}SELECT *,\n  {prediction}\n  AS prediction\nFROM {_name(table)}"
+
+
+def _clipped(total: str, low: float, high: float) -> str:
+    """Return a total that is clipped to a range; NULL stays NULL, as it would not in LEAST."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return total
+    least, most = _number(low), _number(high)
+    cases = f"WHEN total < {least} THEN {least} WHEN total > {most} THEN {most} ELSE total"
+    return f"(SELECT CASE {cases} END FROM (SELECT\n  {total}\n  AS total) AS sums)"
 
 
 def _sum(parts: list[str]) -> str:

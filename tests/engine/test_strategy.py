@@ -1,0 +1,225 @@
+"""The ranges of lines: where the residuals of a first model show that a relation is a line."""
+
+import numpy as np
+import pytest
+
+from dpfit import Binary, Categorical, Numeric
+from dpfit.engine.features.basis import Basis, Column
+from dpfit.engine.features.functions import Knots
+from dpfit.engine.ranges.marginal import Marginal
+from dpfit.engine.strategy import Bends, Curves, Lines, Pieces
+
+KNOTS = Knots.at_quantiles(Marginal.uniform(0.0, 10.0), Lines().positions, 0.01)
+LAST = len(KNOTS.places) - 1
+# Rows of a uniform column, far more than there are knots.
+ROWS = (np.arange(10_000) + 0.5) / 1000.0
+STEP = 2.0**-15
+
+
+def bends(curve, *, noise=1e-9, sampling=1e-9, residual=0.0, pieces=None, draw=None):
+    """Return how the residuals of a line depend on a column whose relation is a given curve."""
+    pieces = np.arange(LAST + 1) if pieces is None else pieces
+    line = np.interp(ROWS, KNOTS.places, KNOTS.lines([(0, LAST)])[:, 0])
+    values = curve(ROWS)
+    coefficient = np.mean(line * (values - values.mean()))
+    residuals = values - values.mean() - coefficient * line
+    places = np.searchsorted(KNOTS.places[pieces[1:-1]], ROWS, side="right")
+    sums = np.bincount(places, residuals, len(pieces) - 1) / len(ROWS)
+    if draw is not None:
+        coefficient += draw.normal(0.0, np.sqrt(sampling))
+        sums += draw.normal(0.0, np.sqrt(noise), len(sums))
+    return Bends(coefficient, pieces, sums, noise, sampling, residual)
+
+
+def ends(found):
+    """Return the ends of the line that is chosen."""
+    (column,) = Lines().chosen([Column(Numeric(), KNOTS)], [found])
+    assert len(column.knots.places) == 2
+    return tuple(column.knots.places)
+
+
+def straight(x):
+    return 0.3 * x
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_straight_relation_has_a_line_over_the_whole_range(sign):
+    assert ends(bends(lambda x: sign * straight(x))) == (KNOTS.places[0], KNOTS.places[-1])
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(("low", "high"), [(0, 6), (4, 11), (3, 8), (5, 6), (2, 9)])
+def test_a_kinked_relation_has_a_line_between_its_kinks(low, high, sign):
+    """Ends of the range may be missed by the outermost piece, which has 3 % of the rows."""
+    wanted = KNOTS.places[low], KNOTS.places[high]
+    found = ends(bends(lambda x: sign * np.clip(x, *wanted)))
+    if low == 0:
+        assert found[0] in KNOTS.places[:2]
+    else:
+        assert found[0] == wanted[0]
+    if high == LAST:
+        assert found[1] in KNOTS.places[-2:]
+    else:
+        assert found[1] == wanted[1]
+
+
+def kinked(x):
+    return np.minimum(x, KNOTS.places[8])
+
+
+def gain():
+    """Return how much more a line up to the ninth knot explains than one over the whole range."""
+    lines = np.column_stack(
+        [np.interp(ROWS, KNOTS.places, heights) for heights in KNOTS.lines([(0, LAST), (0, 8)]).T]
+    )
+    whole, shorter = np.square(lines.T @ (kinked(ROWS) - kinked(ROWS).mean()) / len(ROWS))
+    return shorter - whole
+
+
+def test_residuals_show_how_much_a_shorter_line_explains():
+    found, lines = bends(kinked), KNOTS.lines([(0, LAST), (0, 8)])
+    shared = KNOTS.covariances(lines, lines[:, 0])
+    whole, shorter = np.square(found.coefficient * shared + found.covariances(KNOTS, lines))
+    # Residuals are taken to be constant within a piece.
+    assert gain() == pytest.approx(0.106, abs=0.001)
+    assert shorter - whole == pytest.approx(gain(), rel=0.3)
+
+
+@pytest.mark.parametrize("share", ["noise", "sampling", "residual"])
+def test_a_kink_within_the_error_or_small_against_residuals_does_not_shorten_the_line(share):
+    """Four variances of the error, or 5 % of the residual variance, decide."""
+    factor = {"noise": 4.0 * LAST, "sampling": 4.0, "residual": 0.05}[share]
+    for part, last in ((0.5, 8), (2.0, LAST)):
+        found = ends(bends(kinked, **{share: part * gain() / factor}))
+        assert found[1] == KNOTS.places[last]
+        assert found[0] in KNOTS.places[: 2 if last < LAST else 1]
+
+
+def test_the_evidence_is_the_larger_of_error_and_material_share():
+    nothing = np.zeros(3)
+    assert Bends(0.0, np.arange(4), nothing, 1.0, 0.5, 1.0).evidence == pytest.approx(14.0)
+    assert Bends(0.0, np.arange(4), nothing, 1.0, 0.5, 1000.0).evidence == pytest.approx(50.0)
+    assert Bends(0.0, np.arange(4), nothing, 0.0, 0.0, 1.0).evidence == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("slope", "most"), [(0.0, 0.3), (0.01, 0.25), (0.1, 0.25), (0.3, 0.1)])
+def test_noise_on_a_straight_relation_rarely_shortens_the_line(slope, most):
+    """Even if residuals are so small that the noise alone decides; weak slopes are hit most."""
+    rng = np.random.default_rng(0)
+    whole = KNOTS.places[0], KNOTS.places[-1]
+    found = [
+        ends(bends(lambda x: slope * x, noise=1e-5, sampling=1e-6, draw=rng)) for _ in range(200)
+    ]
+    assert np.mean([pair != whole for pair in found]) < most
+
+
+def test_a_piece_may_contain_several_knots():
+    """Where stored rows do not tell knots apart, their pieces are one."""
+    wanted = KNOTS.places[3], KNOTS.places[8]
+    some = np.array([0, 2, 3, 5, 8, 10, LAST])
+    assert ends(bends(lambda x: np.clip(x, *wanted), pieces=some)) == wanted
+    assert ends(bends(straight, pieces=some)) == (KNOTS.places[0], KNOTS.places[-1])
+
+
+def table_of(*columns):
+    """Return columns, and the basis that a linear model has first."""
+    return columns, Basis.curves(Lines().first(columns))
+
+
+COLUMNS, FIRST = table_of(
+    Column(Categorical(["a", "b"])),
+    Column(Numeric(), KNOTS),
+    Column(Numeric()),
+    Column(Binary()),
+    Column(Numeric(), KNOTS),
+)
+
+
+def test_at_first_all_lines_are_whole():
+    assert [(f.column, f.level) for f in FIRST.functions] == [
+        (-1, 0), (0, 0), (0, 1), (1, 0), (3, 0), (4, 0),
+    ]  # fmt: skip
+    assert not any(f.is_bend for f in FIRST.functions)
+    for place in (1, 4):
+        found = FIRST.columns[place].knots
+        assert found.places.tolist() == [KNOTS.places[0], KNOTS.places[-1]]
+
+
+def test_lines_flags_and_levels_stay_in_the_order_of_columns():
+    shorter = bends(lambda x: np.minimum(x, KNOTS.places[5]))
+    chosen = Lines().chosen(COLUMNS, [None, bends(straight), None, None, shorter])
+    basis = Basis.curves(chosen)
+    assert [(f.column, f.level) for f in basis.functions] == [
+        (-1, 0), (0, 0), (0, 1), (1, 0), (3, 0), (4, 0),
+    ]  # fmt: skip
+    assert [column.kind for column in chosen] == [column.kind for column in COLUMNS]
+    assert chosen[1].knots.places[-1] == KNOTS.places[-1]
+    assert chosen[4].knots.places[-1] == KNOTS.places[5]
+    assert not basis.stores_as(FIRST)
+    same = Basis.curves(Lines().chosen(COLUMNS, [None, bends(straight), None, None, None]))
+    assert same.stores_as(FIRST)
+
+
+def test_a_line_is_standardised_under_the_marginal_of_all_knots():
+    """What two knots know of the column follows from what all knots know."""
+    found = KNOTS.between(2, 8)
+    assert found.places.tolist() == [KNOTS.places[2], KNOTS.places[8]]
+    (line,) = found.functions().T
+    values = np.interp(ROWS, found.places, line)
+    assert values.mean() == pytest.approx(0.0, abs=1e-3)
+    assert values.var() == pytest.approx(1.0, abs=1e-2)
+    on_knots = np.interp(KNOTS.places, found.places, line)
+    np.testing.assert_allclose(on_knots, KNOTS.lines([(2, 8)])[:, 0], atol=1e-9)
+
+
+def test_pieces_are_between_knots_in_steps_of_stored_rows():
+    pieces = Pieces.of(FIRST, COLUMNS, STEP)
+    assert [None if knots is None else knots.tolist() for knots in pieces.knots] == [
+        None, list(range(LAST + 1)), None, None, list(range(LAST + 1)),
+    ]  # fmt: skip
+    assert (pieces.columns, pieces.most) == (2, LAST)
+    # Two levels, a line, a flag, a line and the constant.
+    assert [len(edges) for edges in pieces.edges] == [0, 0, LAST - 1, 0, LAST - 1, 0]
+    assert len(pieces.edges) == len(FIRST.matrix())
+    for column in (1, 4):
+        steps = np.array(pieces.edges[FIRST.place(column)])
+        exact = FIRST.gain / STEP * KNOTS.places[1:-1] / 10.0
+        assert np.all((steps >= exact) & (steps < exact + 1.0))
+
+
+def test_knots_closer_than_a_step_are_one():
+    places = np.array([0.0, 1e-9, 2e-9, 4.0, 4.0 + 1e-9, 10.0])
+    columns, basis = table_of(Column(Numeric(), Knots.of(Marginal.uniform(0.0, 10.0), places)))
+    pieces = Pieces.of(basis, columns, STEP)
+    (knots,) = pieces.knots
+    assert np.all(np.diff(pieces.edges[0]) > 0)
+    assert len(pieces.edges[0]) == len(knots) - 2
+    assert len(np.unique(np.round(places[knots]))) == 3
+    assert (knots[0], knots[-1]) == (0, 5)
+
+
+def test_columns_with_two_knots_have_no_pieces():
+    two = Knots.of(Marginal.uniform(0.0, 1.0), np.array([0.0, 1.0]))
+    columns, basis = table_of(Column(Numeric(), two), Column(Binary()))
+    pieces = Pieces.of(basis, columns, STEP)
+    assert pieces.knots == (None, None)
+    assert pieces.edges == ((), (), ())
+    assert (pieces.columns, pieces.most) == (0, 0)
+
+
+def test_knots_of_lines_are_closer_to_each_other_near_the_ends():
+    """Lines mostly end there; curves have as many rows between any two knots."""
+    for strategy in (Lines(), Curves(), Curves(5)):
+        assert len(strategy.positions) == strategy.knots
+        assert (strategy.positions[0], strategy.positions[-1]) == (0.0, 1.0)
+        np.testing.assert_allclose(strategy.positions, 1.0 - strategy.positions[::-1], atol=1e-15)
+    apart = np.diff(Lines().positions)
+    assert np.all(np.diff(apart)[:5] > 0.0)
+    np.testing.assert_allclose(np.diff(Curves().positions), 1.0 / 11.0)
+
+
+def test_additive_models_have_all_curves_and_do_not_look():
+    assert not Curves().looks
+    assert Lines().looks
+    assert Curves().first(COLUMNS) == list(COLUMNS)
+    assert Curves().chosen(COLUMNS, [None] * len(COLUMNS)) == list(COLUMNS)
