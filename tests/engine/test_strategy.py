@@ -87,8 +87,8 @@ def test_residuals_show_how_much_a_shorter_line_explains():
 
 @pytest.mark.parametrize("share", ["noise", "sampling", "residual"])
 def test_a_kink_within_the_error_or_small_against_residuals_does_not_shorten_the_line(share):
-    """Four variances of the error, or 5 % of the residual variance, decide."""
-    factor = {"noise": 4.0 * LAST, "sampling": 4.0, "residual": 0.05}[share]
+    """Four variances of the error, or 2 % of the residual variance, decide."""
+    factor = {"noise": 4.0 * LAST, "sampling": 4.0, "residual": 0.02}[share]
     for part, last in ((0.5, 8), (2.0, LAST)):
         found = ends(bends(kinked, **{share: part * gain() / factor}))
         assert found[1] == KNOTS.places[last]
@@ -98,8 +98,8 @@ def test_a_kink_within_the_error_or_small_against_residuals_does_not_shorten_the
 def test_the_evidence_is_the_larger_of_error_and_material_share():
     nothing = np.zeros(3)
     assert Bends(0.0, np.arange(4), nothing, 1.0, 0.5, 1.0).evidence == pytest.approx(14.0)
-    assert Bends(0.0, np.arange(4), nothing, 1.0, 0.5, 1000.0).evidence == pytest.approx(50.0)
-    assert Bends(0.0, np.arange(4), nothing, 0.0, 0.0, 1.0).evidence == pytest.approx(0.05)
+    assert Bends(0.0, np.arange(4), nothing, 1.0, 0.5, 1000.0).evidence == pytest.approx(20.0)
+    assert Bends(0.0, np.arange(4), nothing, 0.0, 0.0, 1.0).evidence == pytest.approx(0.02)
 
 
 @pytest.mark.parametrize(("slope", "most"), [(0.0, 0.3), (0.01, 0.25), (0.1, 0.25), (0.3, 0.1)])

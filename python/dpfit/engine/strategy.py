@@ -24,7 +24,7 @@ _EVIDENCE = 4.0
 # It also has to explain more by this share of the residual variance. Whoever asks for a line wants
 # its slope over the whole range, even if the relation bends a little; a model that leaves so much
 # unexplained would be the wrong one.
-_MATERIAL = 0.05
+_MATERIAL = 0.02
 
 
 @dataclass(frozen=True, eq=False)
