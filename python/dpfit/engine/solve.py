@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.linalg
-from scipy.optimize import brentq
-from scipy.special import ndtr
 
 from dpfit._typing import Floats
 
-__all__ = ["LearningRate", "Ridge", "inverse", "learning_rate", "noise_norm", "unclipped"]
+__all__ = ["LearningRate", "Ridge", "inverse", "learning_rate", "noise_norm"]
 
 Ridge: TypeAlias = Literal["adassp", "literal"]
 LearningRate: TypeAlias = Literal["constant", "1/t", "1/sqrt(t)"]
@@ -21,8 +18,6 @@ LearningRate: TypeAlias = Literal["constant", "1/t", "1/sqrt(t)"]
 # either sign, X'X plus its ridge can still have eigenvalues near zero, along which nothing is
 # known.
 _FLOOR = 0.3
-# A smaller estimate of the threshold, in standard deviations, is not believed.
-_FEWEST_SIGMAS = 0.5
 # The two-sided 95 % quantile of the normal distribution, as in AdaSSP's reference code.
 _QUANTILE = 1.96
 
@@ -73,30 +68,3 @@ def learning_rate(schedule: LearningRate, t: int) -> float:
     if schedule == "1/sqrt(t)":
         return float(t**-0.5)
     return 1.0
-
-
-def unclipped(mean_square: float, threshold: float) -> tuple[float, float]:
-    """Return the variance of residuals before clipping, and the share that was not clipped.
-
-    Parameters
-    ----------
-    mean_square : float
-        The mean of squared residuals after clipping.
-    threshold : float
-        Where they were clipped.
-
-    Notes
-    -----
-    Residuals are assumed to be normal: the threshold is k standard deviations if the mean of
-    min(z^2, k^2) is k^2 times `mean_square` / `threshold`^2.
-    """
-    wanted = mean_square / threshold**2
-
-    def gap(k: float) -> float:
-        inside = 2.0 * ndtr(k) - 1.0
-        density = math.exp(-k * k / 2.0) / math.sqrt(2.0 * math.pi)
-        return float((inside - 2.0 * k * density) / k**2 + 1.0 - inside) - wanted
-
-    # With noise, the mean square can be larger than possible; then nearly all were clipped.
-    k = _FEWEST_SIGMAS if gap(_FEWEST_SIGMAS) < 0.0 else brentq(gap, _FEWEST_SIGMAS, 1e3)
-    return (threshold / k) ** 2, float(2.0 * ndtr(k) - 1.0)
