@@ -184,7 +184,7 @@ def not_finite(model):
     known = {"target_range_": model.target_range_, "feature_range_": model.feature_range_}
     if isinstance(model, PrivateLinearRegression):
         finite |= {"coef_": model.coef_, "coef_sampling_": model.coef_sampling_}
-        known |= {"coef_noise_": model.coef_noise_, "coef_bias_": model.coef_bias_}
+        known |= {"coef_noise_": model.coef_noise_, "coef_estimates_": model.coef_estimates_}
     else:
         for i in range(model.n_features_in_):
             points, heights = model.curve(i)

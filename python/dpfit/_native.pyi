@@ -195,6 +195,24 @@ class Gram:
         rows: Rows, matrix: _Floats, *, n_jobs: int | None = ..., portable: bool = ...
     ) -> Gram:
         """Compute X'X of `rows.mapped(matrix)` without storing the mapped rows."""
+    @staticmethod
+    def of_scores(
+        rows: Rows,
+        theta: _Floats,
+        tau: int,
+        reach: int,
+        *,
+        n_jobs: int | None = ...,
+        portable: bool = ...,
+    ) -> Gram:
+        """Compute the sum of uu' over rows q, with u = q * g / 2**k rounded toward zero.
+
+        g is the residual of `Gradient.of` with this `tau` and `reach`, and k is
+        `score_shift(reach)`. The norm of u is at most 32767.
+        """
+    @staticmethod
+    def score_shift(reach: int) -> int:
+        """Return the smallest k with reach / 2**k <= 32767."""
     def merge(self, other: Gram) -> None:
         """Add the sums over other rows."""
     def to_bytes(self) -> bytes:
@@ -297,6 +315,19 @@ class ResidualCounts:
         portable: bool = ...,
     ) -> ResidualCounts:
         """Count residuals. There are 1 to 64 strictly increasing edges between 1 and 2**20."""
+    @staticmethod
+    def of_scores(
+        rows: Rows,
+        theta: _Floats,
+        edges: Sequence[int],
+        *,
+        n_jobs: int | None = ...,
+        portable: bool = ...,
+    ) -> ResidualCounts:
+        """Count rows by their residual times their norm, in steps of X'g, with edges up to 2**35.
+
+        A residual above 2**20 counts as 2**20 + 1.
+        """
     def merge(self, other: ResidualCounts) -> None:
         """Add the counts of other rows."""
     def to_bytes(self) -> bytes:

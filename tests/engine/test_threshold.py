@@ -173,7 +173,8 @@ def test_bins_that_are_not_seen_may_have_rows_up_to_where_targets_end():
     clear, noisy = (best_threshold(counts, s, ROWS, NOISE, far).tau for s in (1e-3, 100.0))
     # Without noise in the counts, all of them are known to be explained.
     assert clear <= 1.5
-    assert noisy >= 8.0
+    # With noise, many may be there; fewer than in the last bin that is seen.
+    assert noisy >= 5.0
     # No target is so far away.
     near = replace(SHORT, sizes=np.array([0.3, 1.0]), shares=np.array([0.997, 0.003]))
     assert best_threshold(counts, 100.0, ROWS, NOISE, near).tau <= 1.5

@@ -11,7 +11,7 @@ from dpfit import Binary, Numeric, _native
 from dpfit.engine.features.basis import Basis, Column
 from dpfit.engine.features.functions import Knots
 from dpfit.engine.ranges.marginal import Marginal
-from dpfit.engine.stage import FIRST, FULL, STEPS, Stage
+from dpfit.engine.stage import FIRST, FULL, LAST, STEPS, Stage
 from dpfit.engine.strategy import Lines, Pieces
 from dpfit.engine.threshold import Tails
 from dpfit.release import Releaser
@@ -49,7 +49,10 @@ def stage(X, y, seed, rows_per_unit=1, progress=lambda done, rounds: None):
     counts, edges = np.histogram(y, 64)
     releaser = Releaser(_native.Entropy.insecure_seed(seed), "add_remove")
     tails = Tails.of(Marginal(edges, counts.astype(float)), float(np.mean(y)), 1.0)
-    return Stage(stored, releaser, float(ROWS), rows_per_unit, float(np.var(y)), tails, progress)
+    variance = float(np.var(y))
+    return Stage(
+        stored, releaser, float(ROWS), rows_per_unit, variance, tails, progress, infers=True
+    )
 
 
 def ratios(errors, claimed):
@@ -65,15 +68,16 @@ def ratios(errors, claimed):
 def test_the_noise_is_what_is_claimed(mu, schedule):
     """The same rows, so that only the noise differs.
 
-    The covariance is rather too large, by the ridge that the noise of X'X calls for.
+    Thresholds and bounds differ from fit to fit, too, which moves estimates by a fraction of their
+    sampling error.
     """
     X, _, y = draw(0)
     found = [stage(X, y, seed).fit(basis(), mu, schedule) for seed in range(FITS)]
     estimates = np.array([estimate.unshrunk for estimate in found])
-    claimed = [estimate.noise + estimate.hidden for estimate in found]
+    claimed = [estimate.covariance.noise + estimate.hidden for estimate in found]
     spread = ratios(estimates - np.median(estimates, axis=0), claimed)
     assert (spread > 0.8).all()
-    assert (spread < 1.2).all()
+    assert (spread < 1.3).all()
 
 
 def test_sampling_is_what_is_claimed():
@@ -83,7 +87,7 @@ def test_sampling_is_what_is_claimed():
         X, _, y = draw(seed)
         found = stage(X, y, seed).fit(basis(), 500.0, FULL)
         estimates.append(found.unshrunk)
-        claimed.append(found.sampling)
+        claimed.append(found.covariance.sampling)
     spread = ratios(np.array(estimates) - TRUTH, claimed)
     assert (spread > 0.8).all()
     assert (spread < 1.2).all()
@@ -93,7 +97,7 @@ def test_without_noise_it_is_least_squares():
     X, design, y = draw(1)
     found = stage(X, y, 1).fit(basis(), 1e4, FULL)
     least = np.linalg.lstsq(design, y, rcond=None)[0]
-    errors = np.sqrt(np.diag(found.sampling))
+    errors = np.sqrt(np.diag(found.covariance.sampling))
     # Residuals are clipped, which moves estimates by a fraction of their standard errors.
     assert (np.abs(found.unshrunk - least) < 0.5 * errors).all()
     assert (np.abs(found.coefficients - least) < 0.5 * errors).all()
@@ -118,7 +122,8 @@ def test_effects_that_are_noise_are_made_small():
         y = 0.2 + SPREAD * rng.normal(size=ROWS)
         found.append(stage(X, y, seed).fit(basis(), 0.2, FULL))
     sizes = np.sqrt(np.mean([np.square(estimate.coefficients) for estimate in found], axis=0))
-    squares = [np.diag(estimate.noise) + np.diag(estimate.sampling) for estimate in found]
+    both = [estimate.covariance for estimate in found]
+    squares = [np.diag(part.noise) + np.diag(part.sampling) for part in both]
     assert (sizes[1:] < 0.8 * np.sqrt(np.mean(squares, axis=0))[1:]).all()
     assert sizes[0] == pytest.approx(0.2, abs=0.01)
 
@@ -142,9 +147,9 @@ def test_rounds_of_all_stages_are_counted_together():
     calls = []
     X, _, y = draw(5)
     both = stage(X, y, 0, progress=lambda done, rounds: calls.append((done, rounds)))
-    both.fit(basis(), 1.0, FIRST, later=FULL.rounds)
-    both.fit(basis(), 1.0, FULL)
-    assert calls == [(done, 14) for done in range(1, 15)]
+    first = both.fit(basis(), 1.0, FIRST, later=LAST.rounds)
+    both.fit(basis(), 1.0, LAST, after=first)
+    assert calls == [(done, 11) for done in range(1, 12)]
 
 
 PLACES = 2.0 * Lines(13).positions - 1.0
@@ -221,5 +226,6 @@ def test_wild_gradients_stay_finite(mu):
     X, _, y = draw(6)
     for seed in range(10):
         found = stage(X, y, seed).fit(basis(), mu, FULL)
-        for array in (found.coefficients, found.unshrunk, found.noise, found.sampling):
+        parts = found.covariance
+        for array in (found.coefficients, found.unshrunk, parts.noise, parts.sampling):
             assert np.isfinite(array).all()

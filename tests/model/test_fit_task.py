@@ -48,9 +48,9 @@ def functions(found, column):
     return [f for f in found.estimate.basis.functions if f.column == column]
 
 
-@pytest.mark.parametrize(("strategy", "rounds"), [(Lines(), 14), (Curves(), 10)])
+@pytest.mark.parametrize(("strategy", "rounds"), [(Lines(), 11), (Curves(), 9)])
 def test_the_progress_is_told_round_by_round(strategy, rounds):
-    """A linear model has four rounds more, with which it looks for bends."""
+    """A linear model has four rounds to look for bends, and seven after them."""
     calls = []
     task = replace(TASK, strategy=strategy, progress=lambda *call: calls.append(call))
     _, counts = fitted(task)

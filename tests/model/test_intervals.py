@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from dpfit import Numeric, ParameterError, PrivateLinearRegression, Schema
 
@@ -36,21 +36,26 @@ def test_form(rows, sampling):
     assert known[:-1].any() == (model.status_ == "full")
     assert known.all() or rows == 50
     assert known[-1]
-    interval, middle = interval[known], np.append(model.coef_, model.intercept_)[known]
+    interval, middle = interval[known], model.coef_estimates_[known]
     np.testing.assert_allclose(interval.mean(axis=1), middle, rtol=1e-12, atol=1e-12)
     assert (interval[:, 0] <= middle).all()
     assert (middle <= interval[:, 1]).all()
 
 
-def test_half_widths_are_quantiles_of_a_normal_law():
+def test_half_widths_are_quantiles_of_the_normal_and_of_the_t_distribution():
     model = fit(1)
-    for sampling in (True, False):
-        variance = np.diag(model.coef_noise_ + sampling * model.coef_sampling_)
-        variance = variance + model.coef_bias_**2
-        for level in (0.1, 0.5, 0.95, 0.999):
-            interval = model.coef_interval(level, sampling=sampling)
-            expected = ndtri(0.5 + level / 2) * np.sqrt(variance)
-            np.testing.assert_allclose(np.diff(interval)[:, 0] / 2, expected, rtol=1e-9)
+    errors = model.model_.coefficients.errors
+    both = np.diag(model.coef_noise_ + model.coef_sampling_)
+    for level in (0.1, 0.5, 0.95, 0.999):
+        noise = model.coef_interval(level, sampling=False)
+        expected = ndtri(0.5 + level / 2) * np.sqrt(np.diag(model.coef_noise_))
+        np.testing.assert_allclose(np.diff(noise)[:, 0] / 2, expected, rtol=1e-9)
+        # The variance of a t distribution's scale with so many degrees of freedom is as uncertain.
+        freedom = 2.0 * np.square(both / np.diag(errors.spread))
+        expected = stdtrit(freedom, 0.5 + level / 2) * np.sqrt(both)
+        interval = model.coef_interval(level)
+        np.testing.assert_allclose(np.diff(interval)[:, 0] / 2, expected, rtol=1e-9)
+        assert (stdtrit(freedom, 0.5 + level / 2) > ndtri(0.5 + level / 2)).all()
 
 
 def test_a_higher_level_and_a_sample_are_wider():
@@ -76,11 +81,14 @@ def test_covariances_are_symmetric_and_positive():
 
 
 def test_a_larger_budget_has_less_noise_and_the_same_sampling():
-    small, large = (fit(4, epsilon=epsilon) for epsilon in (5.0, 50.0))
-    ratio = np.diag(large.coef_noise_) / np.diag(small.coef_noise_)
-    assert (ratio < 0.2).all()
-    ratio = np.diag(large.coef_sampling_) / np.diag(small.coef_sampling_)
-    np.testing.assert_allclose(ratio, 1.0, atol=0.3)
+    """The released products of scores are noisy: single variances are off by up to four times."""
+    ratios = []
+    for seed in range(12):
+        small, large = (fit(seed, epsilon=epsilon) for epsilon in (5.0, 50.0))
+        ratio = np.diag(large.coef_noise_) / np.diag(small.coef_noise_)
+        assert (ratio < 0.2).all()
+        ratios.append(np.diag(large.coef_sampling_) / np.diag(small.coef_sampling_))
+    np.testing.assert_allclose(np.exp(np.mean(np.log(ratios), axis=0)), 1.0, atol=0.3)
 
 
 def test_sampling_is_that_of_least_squares():
@@ -136,8 +144,7 @@ def test_intervals_of_half_do_not_always_hold():
     for seed in range(40):
         low, high = fit(seed).coef_interval(0.5).T
         held.append((low <= truth) & (truth <= high))
-    # They include the bias that was estimated, so they hold more often than half of the time.
-    assert 0.4 < np.mean(held) < 0.85
+    assert 0.35 < np.mean(held) < 0.65
 
 
 def test_a_fit_without_more_than_a_mean_has_an_interval_of_the_mean():

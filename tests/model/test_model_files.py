@@ -231,14 +231,14 @@ STRANGE = {
     ),
     "flat covariance": errors("noise", [1.0]),
     "ragged covariance": errors("sampling", [[0.0, 1.0], [1.0]]),
-    "too few biases": lambda content: content["model"]["errors"]["bias"].pop(),
+    "too few estimates": lambda content: content["model"]["errors"]["estimates"].pop(),
     "a parameter": lambda content: content["parameters"].__setitem__("secret", 1),
     "too few names": lambda content: content["model"]["names"].pop(),
     "a kind": lambda content: content["model"]["kinds"]["columns"].pop(0),
     "a record that does not add up": lambda content: content["model"]["privacy"].update(mu=1e-9),
     "a list": lambda content: content.__setitem__("model", []),
     "endless rounds": field("rounds", math.inf),
-    "lists in lists": errors("bias", nested(900)),
+    "lists in lists": errors("estimates", nested(900)),
     "other neighbours": lambda content: content["parameters"].update(neighbors="replace"),
     "another epsilon": lambda content: content["parameters"].update(epsilon=0.001),
     "another delta": lambda content: content["parameters"].update(delta=1e-9),
@@ -328,22 +328,22 @@ def test_a_file_that_is_no_text(tmp_path):
         dpfit.load(tmp_path / "other.json")
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_a_file_of_an_older_version(version):
     text = to_json(fitted(PrivateLinearRegression))
     older = resigned(text, lambda c: c.update(dpfit_model=version))
     with pytest.raises(
-        ModelFileError, match=rf"older dpfit \(0\.1\.0\) in format {version}; .* format 3"
+        ModelFileError, match=rf"older dpfit \(0\.1\.0\) in format {version}; .* format 4"
     ):
         from_json(older)
 
 
 def test_a_file_of_a_newer_version():
     text = to_json(fitted(PrivateLinearRegression))
-    newer = resigned(text, lambda c: c.update(dpfit_model=4, library="9.0", more=1))
+    newer = resigned(text, lambda c: c.update(dpfit_model=5, library="9.0", more=1))
     with pytest.raises(ModelFileError, match=r"newer dpfit \(9\.0\).*upgrade"):
         from_json(newer)
-    loud = resigned(text, lambda c: c.update(dpfit_model=4, library=SIGNAL))
+    loud = resigned(text, lambda c: c.update(dpfit_model=5, library=SIGNAL))
     with pytest.raises(ModelFileError, match=r"newer dpfit \(\\x1b\[2Jall is well\)"):
         from_json(loud)
 

@@ -49,8 +49,8 @@ def test_an_effect_of_levels(dtype):
         lambda: Curve((0.0,), (1.0,)),
         lambda: Curve((0.0, 1.0), (1.0,)),
         lambda: Levels(("a", "b"), (1.0,), (True, True)),
-        lambda: CoefficientErrors(np.eye(2), np.eye(3), np.ones(2)),
-        lambda: CoefficientErrors(np.eye(2), np.eye(2), np.ones((2, 1))),
+        lambda: CoefficientErrors(np.ones(2), np.eye(2), np.eye(3), np.eye(2)),
+        lambda: CoefficientErrors(np.ones((2, 1)), np.eye(2), np.eye(2), np.eye(2)),
     ],
 )
 def test_parts_of_different_lengths(make):
@@ -74,7 +74,7 @@ def test_a_model_cannot_be_changed(cls):
         value.intercept = 0.0
     if cls is PrivateLinearRegression:
         for copied in (model, pickle.loads(pickle.dumps(model))):
-            for array in (copied.coef_noise_, copied.coef_sampling_, copied.coef_bias_):
+            for array in (copied.coef_noise_, copied.coef_sampling_, copied.coef_estimates_):
                 with pytest.raises(ValueError, match="read-only"):
                     array[0] = 0.0
     model.feature_range_[:] = 0.0

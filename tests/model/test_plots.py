@@ -66,7 +66,7 @@ def all_texts(figure):
 def test_coefficients_are_the_models(linear):
     ax = linear.plot_coefficients(level=0.8)
     half = np.diff(linear.feature_range_, axis=1) / 2
-    moved = linear.coef_ * half[:, 0]
+    moved = linear.coef_estimates_[:-1] * half[:, 0]
     order = np.argsort(-np.abs(moved))
     assert labels(ax) == [f"column_{i}" for i in order]
     (dots,) = (line for line in ax.lines if line.get_marker() == "o")

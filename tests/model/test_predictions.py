@@ -46,7 +46,8 @@ def skewed(rows=2000, seed=0):
 
 def inside(model, rows, rng):
     """Draw rows within the ranges; where a range has no end, anywhere."""
-    low, high = np.clip(model.feature_range_, -1e6, 1e6).T
+    ends = model.feature_range_
+    low, high = np.where(np.isfinite(ends), ends, np.sign(ends) * 1e6).T
     return low + rng.uniform(size=(rows, len(low))) * (high - low)
 
 

@@ -33,7 +33,7 @@ def test_public_bounds_cost_little(cls, rows):
 
 def looks(model):
     """Return the share of the budget that is spent on histograms of columns."""
-    columns = set(histograms(model)) - {"histogram of residuals"}
+    columns = set(histograms(model)) - {"histogram of scores"}
     spent = sum(e.count * e.mu**2 for e in model.privacy_.events if e.statistic in columns)
     return spent / model.privacy_.mu**2
 
@@ -45,7 +45,7 @@ def test_zeros_and_ones_cost_nothing(cls):
     y = X @ [1.0, 2.0, 0.0, -1.0] + 0.1 * rng.normal(size=5000)
     schema = Schema(dict.fromkeys(range(4), Binary()), target=Numeric(-2, 4))
     model = seeded(cls, X, y, schema=schema)
-    assert set(histograms(model)) <= {"histogram of the target", "histogram of residuals"}
+    assert set(histograms(model)) <= {"histogram of the target", "histogram of scores"}
     assert r_squared(y, model.predict(X)) > 0.97
     for column, effect in enumerate([1.0, 2.0, 0.0, -1.0]):
         changed = X.copy()
@@ -59,7 +59,7 @@ def test_only_what_is_not_public_is_looked_at(cls):
     X, y = uniform()
     model = seeded(cls, X, y, schema=Schema({-1: Binary(), 0: Numeric(-1, 3)}))
     # Powers of two of the second column and of the target, then equal bins, also of the first.
-    assert set(histograms(model)) - {"histogram of residuals"} == {
+    assert set(histograms(model)) - {"histogram of scores"} == {
         "histogram of a feature",
         "histograms of 2 features",
         "histogram of the target",

@@ -38,7 +38,7 @@ def test_slopes_are_those_of_least_squares_and_the_mean_is_kept(target):
 @pytest.mark.parametrize("target", bench.TARGETS)
 def test_curves_keep_the_mean(target):
     slope, mean = shares(target, "additive", seeds=5)
-    assert mean == pytest.approx(1.0, abs=0.1 if target == "95 % zeros" else 0.05)
+    assert mean == pytest.approx(1.0, abs=0.12 if target == "95 % zeros" else 0.05)
     assert 0.7 < slope < 1.1
 
 

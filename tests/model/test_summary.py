@@ -104,14 +104,12 @@ def test_ranges_are_one_below_the_other(linear):
 def test_linear_numbers_are_the_models(linear):
     summary = linear.summary(0.9)
     assert summary.columns == (
-        *("", "coef", "std err", "noise", "sampling", "bias", "[0.05", "0.95]", "range"),
+        *("", "coef", "std err", "noise", "sampling", "[0.05", "0.95]", "range"),
     )
     assert [row[0] for row in summary.rows] == [*NAMES, "(intercept)"]
     noise, sampling = np.diag(linear.coef_noise_), np.diag(linear.coef_sampling_)
-    assert close(column(summary, "coef"), [*linear.coef_, linear.intercept_])
-    bias = linear.coef_bias_
-    assert close(column(summary, "std err"), np.sqrt(noise + sampling + bias**2))
-    assert close(column(summary, "bias"), bias)
+    assert close(column(summary, "coef"), linear.coef_estimates_)
+    assert close(column(summary, "std err"), np.sqrt(noise + sampling))
     assert close(column(summary, "noise"), np.sqrt(noise))
     assert close(column(summary, "sampling"), np.sqrt(sampling))
     assert close(column(summary, "[0.05"), linear.coef_interval(0.9)[:, 0])
@@ -199,7 +197,7 @@ def test_a_target_that_the_noise_hides_has_no_interval(cls):
     assert len(summary.notes) == 1
     tables(summary)
     if cls is PrivateLinearRegression:
-        assert set(summary.rows[-1][2:8]) == {"-"}
+        assert set(summary.rows[-1][1:7]) == {"-"}
     assert model.status_ == "nothing"
     assert dict(summary.facts)["Target range (approx.)"] == "-"
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpfit import PrivateAdditiveRegression, PrivateLinearRegression
-from dpfit.statistics import Gradient, MappedGram, ResidualCounts, RowCount
+from dpfit.statistics import Gradient, MappedGram, RowCount, ScoreCounts, ScoreProducts
 
 from .tables import seeded
 
@@ -21,11 +21,11 @@ def test_every_pass_has_the_threads_that_were_asked_for(cls, n_jobs, monkeypatch
 
         return sum_of
 
-    for statistic in (RowCount, Gradient, MappedGram, ResidualCounts):
+    for statistic in (RowCount, Gradient, MappedGram, ScoreCounts, ScoreProducts):
         monkeypatch.setattr(statistic, "sum", watched(statistic.sum))
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(3000, 2))
     seeded(cls, X, X @ [1.0, 2.0], epsilon=5.0, n_jobs=n_jobs)
-    # The number of rows, X'X twice, ten gradients and a histogram of residuals; a linear model has
-    # another X'X, histogram and four gradients, to look for bends.
-    assert seen == [n_jobs] * (20 if cls is PrivateLinearRegression else 14)
+    # The number of rows, X'X twice, nine gradients, and counts and products of scores; a linear
+    # model has four gradients, X'X and counts before, to look for bends, and seven gradients after.
+    assert seen == [n_jobs] * (17 if cls is PrivateLinearRegression else 14)

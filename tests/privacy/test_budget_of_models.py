@@ -26,7 +26,8 @@ from .transcript import (
     COUNT,
     GRADIENT,
     MAPPED,
-    RESIDUALS,
+    PRODUCTS,
+    SCORES,
     SUMS,
     TARGET,
     claims,
@@ -40,13 +41,12 @@ from .transcript import (
 CLASSES = [PrivateLinearRegression, PrivateAdditiveRegression]
 every = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 RELATIONS = ["add_remove", "replace"]
-GRIDS = {COUNT, TARGET, RESIDUALS, *(features_histogram(count) for count in range(1, 9))}
+GRIDS = {COUNT, TARGET, SCORES, *(features_histogram(count) for count in range(1, 9))}
 
 # What a linear model releases to see where its lines end, and what any model does then.
-FIRST = [MAPPED, GRADIENT, GRADIENT, RESIDUALS, GRADIENT, GRADIENT, SUMS]
-FULL = [MAPPED, MAPPED, GRADIENT, GRADIENT, RESIDUALS, *[GRADIENT] * 8]
-WIDE = 2
-"""Rounds before the residuals are counted."""
+FIRST = [MAPPED, GRADIENT, SCORES, GRADIENT, GRADIENT, GRADIENT, SUMS]
+FULL = [MAPPED, MAPPED, GRADIENT, GRADIENT, SCORES, *[GRADIENT] * 7, PRODUCTS]
+LAST = [MAPPED, GRADIENT, SCORES, *[GRADIENT] * 6, PRODUCTS]
 
 
 def table(rows, columns, kind, seed=0):
@@ -126,7 +126,7 @@ def check_events(model, columns, relation, known, most):
     unknown = {None: columns, "target": columns, "some": 1, "all": 0}[known]
     flags = {"some": columns > 2, "all": columns > 1}.get(known, False)
     histograms = [
-        name for name in names if name.startswith("histogram") and name not in (TARGET, RESIDUALS)
+        name for name in names if name.startswith("histogram") and name not in (TARGET, SCORES)
     ]
     numbers = columns - flags
     assert histograms[:1] == [features_histogram(numbers)] * (numbers > 0)
@@ -142,7 +142,7 @@ def check_events(model, columns, relation, known, most):
     assert protected in record.statement()
     both = 2 if relation == "replace" else 1
     bins = rows * math.sqrt(both)
-    expected = {COUNT: rows, TARGET: bins, MAPPED: bins, RESIDUALS: bins}
+    expected = {COUNT: rows, TARGET: bins, MAPPED: bins, SCORES: bins}
     for count in range(1, columns + 1):
         expected[features_histogram(count)] = rows * math.sqrt(count * both)
     if model.residual_variance_ is None:
@@ -150,13 +150,13 @@ def check_events(model, columns, relation, known, most):
         tau = events[-1].sensitivity / (rows * both)
         assert np.abs(dpfit.engine.threshold.EDGES / tau - 1.0).min() < 2.0**-8
     for event in events:
-        if event.statistic not in (GRADIENT, SUMS):
+        if event.statistic not in (GRADIENT, SUMS, PRODUCTS):
             assert event.sensitivity == pytest.approx(expected[event.statistic], rel=1e-12)
     # Thresholds change once: after residuals are counted.
-    for start, stage in rest:
+    for start, stage, wide in rest:
         sizes = [e.sensitivity for e in events[start : start + stage] if e.statistic == GRADIENT]
-        assert len(set(sizes[:WIDE])) == 1
-        assert len(set(sizes[WIDE:])) <= 1
+        assert len(set(sizes[:wide])) == 1
+        assert len(set(sizes[wide:])) <= 1
         assert min(sizes) > 0.0
     # A row adds its residual once for each line.
     for place, event in enumerate(events):
@@ -169,20 +169,20 @@ def check_events(model, columns, relation, known, most):
 
 
 def check_model(model, names):
-    """Assert which releases come after histograms; return where stages begin, and their lengths."""
-    ends = [i for i, name in enumerate(names) if name.startswith("histogram") and name != RESIDUALS]
+    """Assert which releases come after histograms; return begin, length, wide rounds of stages."""
+    ends = [i for i, name in enumerate(names) if name.startswith("histogram") and name != SCORES]
     first = ends[-1] + 1
     rest = names[first:]
+    if rest[: len(FIRST)] == FIRST:
+        assert isinstance(model, PrivateLinearRegression)
+        assert rest == FIRST + LAST
+        assert model.n_rounds_ == LAST.count(GRADIENT)
+        return [(first, len(FIRST), 1), (first + len(FIRST), len(LAST), 1)]
     last = [GRADIENT] if model.residual_variance_ is None else FULL
     assert model.n_rounds_ == last.count(GRADIENT)
-    if last == FULL and rest[-len(FULL) :] != FULL:
-        # The first X'X left nothing to find out.
-        last = FULL[1:]
-    if rest == last:
-        return [(first, len(last))]
-    assert isinstance(model, PrivateLinearRegression)
-    assert rest == FIRST + last
-    return [(first, len(FIRST)), (first + len(FIRST), len(last))]
+    # The first X'X may leave nothing to find out.
+    assert rest == last or (last == FULL and rest == FULL[1:])
+    return [(first, len(rest), 2)]
 
 
 @every
@@ -200,7 +200,7 @@ def test_the_regimes_are_all_met():
     record = fit(CLASSES[0], {"epsilon": 5.0}, (3000, 3, "dates"), "add_remove", None, None)
     looks = [event for event in claims(record.privacy_) if event.statistic.startswith("histog")]
     assert len(looks) >= 6
-    assert [event.statistic for event in claims(record.privacy_)][-20:] == FIRST + FULL
+    assert [event.statistic for event in claims(record.privacy_)][-17:] == FIRST + LAST
     # With fewer rows, lines are fitted without a look at their ends, by chance not always.
     asked = {"epsilon": 1.0}
     fits = [fit(CLASSES[0], asked, (150, 3, "dates"), "replace", None, None) for _ in range(9)]
@@ -246,7 +246,7 @@ def check_noise(regime, relation, fits=FITS):
             noise.setdefault(release.statistic, []).append(values / size)
         # A first model is not always made.
         if model.residual_variance_ is not None:
-            last = [part[:2] for part in noise[GRADIENT][-model.n_rounds_ :]]
+            last = [part[:2] for part in noise[GRADIENT][-LAST.count(GRADIENT) :]]
             rounds.append(np.concatenate(last))
     for statistic, parts in noise.items():
         values = np.concatenate(parts)
@@ -279,7 +279,7 @@ def test_noise_for_one_row_where_a_unit_has_three_is_seen(relation, monkeypatch)
         check_noise("units", relation, fits=4)
 
 
-@pytest.mark.parametrize("statistic", [COUNT, TARGET, MAPPED, RESIDUALS, GRADIENT])
+@pytest.mark.parametrize("statistic", [COUNT, TARGET, MAPPED, SCORES, GRADIENT])
 def test_a_release_without_an_event_is_seen(statistic, monkeypatch):
     original = Releaser._record
 

@@ -25,6 +25,8 @@ from dpfit.statistics import (
     ResidualCounts,
     ResidualSums,
     RowCount,
+    ScoreCounts,
+    ScoreProducts,
     SmallestEigenvalue,
     SquaredResiduals,
 )
@@ -33,6 +35,7 @@ GRAM, EIGENVALUE = "X'X", "smallest eigenvalue of X'X"
 GRADIENT, EXAMPLES, COUNT = "X'g", "sum of clipped gradients", "number of rows"
 ENERGY, TARGET = "sum of squared residuals", "histogram of the target"
 MAPPED, RESIDUALS = "X'X of mapped rows", "histogram of residuals"
+SCORES, PRODUCTS = "histogram of scores", "products of scores"
 SUMS = "sums of residuals"
 
 FALSE_ALARMS = 2e-9
@@ -60,7 +63,7 @@ class Released:
 
     def in_norm(self, values):
         """Return values like `exact` so that their Euclidean norm is that of the sensitivity."""
-        if self.statistic not in (GRAM, MAPPED):
+        if self.statistic not in (GRAM, MAPPED, PRODUCTS):
             return values
         return values * isometric(math.isqrt(2 * len(values)))
 
@@ -73,6 +76,11 @@ def isometric(features):
     """Return the weights of the upper triangle that make its Euclidean norm Frobenius's."""
     rows, columns = np.triu_indices(features)
     return np.where(rows == columns, 1.0, math.sqrt(2.0))
+
+
+def shift(reach):
+    """Return by how many bits a score is shifted, so that the largest fits into 15 bits."""
+    return next(bits for bits in range(48) if reach <= 32767 << bits)
 
 
 def integers(values, unit):
@@ -133,6 +141,17 @@ STATISTICS = {
     Histograms: histogram_parts,
     ResidualCounts: one(
         RESIDUALS, lambda s, total: integers(total.insecure_exact(), 1.0), lambda value: value
+    ),
+    ScoreCounts: one(
+        SCORES, lambda s, total: integers(total.insecure_exact(), 1.0), lambda value: value
+    ),
+    ScoreProducts: one(
+        PRODUCTS,
+        lambda s, total: integers(
+            total.insecure_exact(),
+            (s.scale.bound * 2.0**-15 * s.scale.step * 2.0 ** shift(s.reach)) ** 2,
+        ),
+        upper,
     ),
     ResidualSums: one(
         SUMS, lambda s, total: integers(total.insecure_exact(), s.scale.step), np.concatenate

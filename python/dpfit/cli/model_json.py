@@ -58,11 +58,17 @@ def _coefficients(model: Model) -> dict[str, Any]:
         for place, ends in enumerate(terms.interval(_CONFIDENCE))
     ]
     found = []
-    for name, coef, error, ends in zip(
-        terms.names, terms.estimates[:-1], errors[:-1], terms.ranges, strict=True
+    for name, coef, estimate, error, ends in zip(
+        terms.names,
+        terms.estimates[:-1],
+        terms.errors.estimates[:-1],
+        errors[:-1],
+        terms.ranges,
+        strict=True,
     ):
         # Nothing is known about a term without a range, such as a slope of a mean-only model.
-        known = error if _finite(ends) else dict.fromkeys(error)
+        known = {"estimate": _number(estimate), **error}
+        known = known if _finite(ends) else dict.fromkeys(known)
         found.append({"name": name, "coef": float(coef), **known, "range": _finite(ends)})
     intercept = {f"intercept_{name}": value for name, value in errors[-1].items()}
     return {**intercept, "interval_level": _CONFIDENCE, "coefficients": found}

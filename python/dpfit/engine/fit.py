@@ -15,7 +15,7 @@ from dpfit.engine.plan import Plan
 from dpfit.engine.ranges.find import Unknown, release_marginals
 from dpfit.engine.ranges.histograms import ColumnCounter
 from dpfit.engine.ranges.marginal import Marginal
-from dpfit.engine.stage import FIRST, FULL, STEPS, Stage
+from dpfit.engine.stage import FIRST, FULL, LAST, STEPS, Estimate, Stage
 from dpfit.engine.strategy import Pieces, Strategy
 from dpfit.engine.task import FitTask, Fitted
 from dpfit.engine.threshold import Tails
@@ -79,13 +79,18 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
         variance,
         tails,
         task.progress,
+        infers=task.strategy.infers,
     )
+    first = None
     if task.strategy.looks:
-        basis, stage = _with_ends(basis, columns, stage, task.strategy, budget, store)
+        basis, stage, first = _with_ends(basis, columns, stage, task.strategy, budget, store)
     mu = budget.spend_rest()
-    basis = basis.kept(stage.affordable(basis, mu, FULL))
-    is_mean = len(basis.functions) == 1
-    estimate = stage.mean(basis, mu) if is_mean else stage.fit(basis, mu, FULL)
+    if first is not None:
+        estimate = stage.fit(basis, mu, LAST, after=first)
+    else:
+        basis = basis.kept(stage.affordable(basis, mu, FULL))
+        is_mean = len(basis.functions) == 1
+        estimate = stage.mean(basis, mu) if is_mean else stage.fit(basis, mu, FULL)
     limits = -math.inf, math.inf
     if of_target.is_seen:
         limits = low - (high - low), high + (high - low)
@@ -128,20 +133,20 @@ def _with_ends(
     strategy: Strategy,
     budget: BudgetTracker,
     store: Callable[..., StoredTable],
-) -> tuple[Basis, Stage]:
+) -> tuple[Basis, Stage, Estimate | None]:
     """Choose where lines end, after a look at the residuals of a first model, if that can help."""
     pieces = Pieces.of(basis, columns, Scale(1.0).row_step)
     mu_look = math.sqrt((1.0 - _FIRST) * _LOOK) * budget.left
-    if not stage.can_see_bends(pieces, mu_look):
-        return basis, stage
-    mu = budget.spend_rest(_FIRST)
-    lines = basis.kept(stage.affordable(basis, mu, FIRST))
-    first = stage.fit(lines, mu, FIRST, later=FULL.rounds)
+    kept = stage.affordable(basis, math.sqrt((1.0 - _FIRST) * (1.0 - _LOOK)) * budget.left, LAST)
+    if len(kept) == 1 or not stage.can_see_bends(pieces, mu_look):
+        return basis, stage, None
+    lines = basis.kept(kept)
+    first = stage.fit(lines, budget.spend_rest(_FIRST), FIRST, later=LAST.rounds)
     bends = stage.look(pieces, first, budget.spend_rest(_LOOK))
     chosen = Basis.curves(strategy.chosen(columns, bends))
     if chosen.stores_as(basis):
-        return basis, stage
-    return chosen, stage.on(store(chosen, free=True))
+        return lines, stage, first
+    return chosen.kept(kept), stage.on(store(chosen, free=True)), first
 
 
 def _columns(

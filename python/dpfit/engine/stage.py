@@ -5,42 +5,37 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dpfit._typing import Array, Floats
 from dpfit.accounting import BudgetTracker, per_round
+from dpfit.engine.covariance import Covariance, Path, plain_covariance, robust_covariance
 from dpfit.engine.features.basis import Basis
+from dpfit.engine.features.gram import ScaledGram
 from dpfit.engine.features.levels import SeenLevels
+from dpfit.engine.rounds import STEPS, Rounds
 from dpfit.engine.shrinkage import EXPLAINED, Prior
 from dpfit.engine.strategy import Bends, Pieces
 from dpfit.engine.threshold import EDGES, Tails, Threshold, best_threshold
 from dpfit.engine.whitening import Coordinates, first_scales, room
 from dpfit.release import Released, Releaser
 from dpfit.statistics import (
-    MOST_REACH,
     Gradient,
     MappedGram,
-    ResidualCounts,
     ResidualSums,
     Scale,
     StoredTable,
 )
 
-__all__ = ["FIRST", "FULL", "STEPS", "Estimate", "Schedule", "Stage"]
+__all__ = ["FIRST", "FULL", "LAST", "STEPS", "Estimate", "Schedule", "Stage"]
 
-# Steps of the target's grid in a half-width of its range: residuals keep four digits, and
-# thresholds can be 64 half-widths.
-STEPS = 1 << 14
-# A residual is clipped at this many thresholds, however short its row is.
-_MOST_TAU = 3.0
 # Thresholds in standard deviations of normal residuals, to plan with.
 _TYPICAL_TAU = 3.0
 # The evidence that a function needs before it is estimated: with 3, its expected size is the root
 # of 3 times the noise.
 _EVIDENCE = 3.0
-_LARGEST = 1e6
 # A look at bends is worth its budget if it can show some that explain this share of the variance.
 _VISIBLE = 0.1
 
@@ -54,30 +49,41 @@ class Schedule:
     gram, second_gram : float
         For X'X of functions, and of coordinates; the latter may be zero.
     counts : float
-        For counts of residuals, from which the threshold follows.
-    rounds : int
-        All rounds, which share what is left.
-    wide : int
-        Rounds before the threshold is set.
-    averaged : int
-        Last rounds that are averaged.
+        For counts of scores, from which the threshold follows.
+    products : float
+        For the products of scores, from which the covariance follows; may be zero.
+    early : float
+        For all rounds before those that are averaged. Their noise is nearly gone after the next
+        round, so they get little.
+    wide, settling, averaged : int
+        Rounds before the threshold is set, before they are averaged, and last ones, which are
+        averaged and share what is left.
     """
 
     gram: float
     second_gram: float
     counts: float
-    rounds: int
+    products: float
+    early: float
     wide: int
+    settling: int
     averaged: int
 
     @property
+    def rounds(self) -> int:
+        """All rounds."""
+        return self.wide + self.settling + self.averaged
+
+    @property
     def left(self) -> float:
-        """The share for all rounds."""
-        return 1.0 - self.gram - self.second_gram - self.counts
+        """The share for the rounds that are averaged."""
+        return 1.0 - self.gram - self.second_gram - self.counts - self.products - self.early
 
 
-FIRST = Schedule(0.3, 0.0, 0.1, rounds=4, wide=2, averaged=2)
-FULL = Schedule(0.12, 0.15, 0.03, rounds=10, wide=2, averaged=6)
+FIRST = Schedule(0.3, 0.0, 0.1, 0.0, 0.2, wide=1, settling=1, averaged=2)
+FULL = Schedule(0.12, 0.15, 0.03, 0.06, 0.14, wide=2, settling=2, averaged=5)
+# After a first model.
+LAST = Schedule(0.0, 0.15, 0.03, 0.06, 0.08, wide=1, settling=1, averaged=5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,13 +98,17 @@ class Estimate:
         Shrunk by what is expected of them.
     unshrunk : array of shape (p,)
         Before they were shrunk.
-    noise, sampling, hidden : arrays of shape (p, p)
-        Covariances of errors in `unshrunk`: of the noise, of the rows as a sample, and of what the
-        rounds do not reach because the noise of X'X hides it.
+    covariance : Covariance
+        Of errors in `unshrunk`.
+    hidden : array of shape (p, p)
+        Covariance of what the rounds do not reach because the noise of X'X hides it, by what is
+        expected of the coefficients.
     threshold : Threshold or None
-        Where residuals were clipped; None for a mean.
+        Where scores were clipped; None for a mean.
     rounds : int
         How many there were.
+    gram : ScaledGram or None
+        X'X of the functions; None for a mean.
     levels : SeenLevels
         Which levels X'X shows.
     """
@@ -106,12 +116,12 @@ class Estimate:
     basis: Basis
     coefficients: Floats
     unshrunk: Floats
-    noise: Floats
-    sampling: Floats
+    covariance: Covariance
     hidden: Floats
     threshold: Threshold | None
     rounds: int
-    levels: SeenLevels
+    gram: ScaledGram | None = None
+    levels: SeenLevels = field(default_factory=SeenLevels)
 
 
 class Stage:
@@ -133,6 +143,8 @@ class Stage:
         How far targets are from their mean, by their marginal.
     progress : callable
         Called with the number of rounds done, in all stages so far, and of all rounds.
+    infers : bool
+        Whether coefficients matter, and not predictions alone: residuals are then clipped less.
     """
 
     def __init__(
@@ -144,7 +156,10 @@ class Stage:
         variance: float,
         tails: Tails,
         progress: Callable[[int, int], None],
+        *,
+        infers: bool,
     ) -> None:
+        self._infers = infers
         self._stored, self._releaser, self._rows, self._tails = stored, releaser, rows, tails
         self._rows_per_unit, self._variance, self._progress = rows_per_unit, variance, progress
         self._done = 0
@@ -157,29 +172,61 @@ class Stage:
 
     def affordable(self, basis: Basis, mu: float, schedule: Schedule) -> Array:
         """Return the functions that this budget pays for, by what is expected of them."""
-        _, scales = self._scales(basis, mu, schedule)
-        return np.flatnonzero(scales)
+        return np.flatnonzero(self._scales(basis, mu, schedule))
 
-    def fit(self, basis: Basis, mu: float, schedule: Schedule, later: int = 0) -> Estimate:
-        """Fit a model with all functions of the basis; `later` rounds are still to come.
+    def fit(
+        self,
+        basis: Basis,
+        mu: float,
+        schedule: Schedule,
+        *,
+        after: Estimate | None = None,
+        later: int = 0,
+    ) -> Estimate:
+        """Fit a model with all functions of the basis.
+
+        Parameters
+        ----------
+        basis : Basis
+            The functions.
+        mu : float
+            The budget.
+        schedule : Schedule
+            How to spend it.
+        after : Estimate, optional
+            A model of nearly the same functions to start from: its X'X and its coefficients.
+        later : int, default 0
+            The number of rounds that other models will have, for progress.
 
         Privacy
         -------
         The releases compose to mu.
         """
         budget = BudgetTracker(mu)
-        prior, scales = self._scales(basis, mu, schedule)
-        scales = np.maximum(scales, 1e-2 * scales.max())
+        prior = basis.prior(self._variance)
         noise = self._noise(basis, mu, schedule)
         functions = basis.matrix()
-        gram = self._release(MappedGram(functions * scales), budget.spend(schedule.gram))
-        levels = SeenLevels.of(basis, gram, scales)
-        found = Coordinates.first(gram, scales, self._rows, prior, noise)
-        if schedule.second_gram and not found.is_sure:
-            mapped = MappedGram(functions @ found.matrix / found.bound)
-            again = self._release(mapped, budget.spend(schedule.second_gram))
+        if after is None:
+            gram = self._gram(basis, mu, schedule, budget)
+        else:
+            assert after.gram is not None
+            gram = after.gram
+        found = Coordinates.first(gram, self._rows, prior, noise)
+        if schedule.second_gram and not (found.is_sure and after is None):
+            mu_again = budget.spend(schedule.second_gram)
+            found = found.wider(self._rows * mu_again / self._rows_per_unit)
+            again = self._release(MappedGram(functions @ found.matrix / found.bound), mu_again)
             found = found.again(again, self._rows)
-        return replace(self._rounds(basis, found, prior, budget, schedule, later), levels=levels)
+        estimate = self._rounds(basis, found, prior, budget, schedule, after, later)
+        return replace(estimate, gram=gram, levels=SeenLevels.of(basis, gram))
+
+    def _gram(
+        self, basis: Basis, mu: float, schedule: Schedule, budget: BudgetTracker
+    ) -> ScaledGram:
+        scales = self._scales(basis, mu, schedule)
+        scales = np.maximum(scales, 1e-2 * scales.max())
+        statistic = MappedGram(basis.matrix() * scales)
+        return ScaledGram(self._release(statistic, budget.spend(schedule.gram)), scales)
 
     def look(self, pieces: Pieces, first: Estimate, mu: float) -> list[Bends | None]:
         """Release how the residuals of a model of lines depend on every column.
@@ -237,9 +284,10 @@ class Stage:
         # All of the noise in a few rows would be a mean beyond the range of the target.
         mean = np.clip(found.value / self._rows, -1.0, 1.0)
         noise = np.array([[(found.sigma / self._rows) ** 2]])
-        sampling = np.array([[1.0 / self._rows]])
+        sampling = np.array([[self._variance / self._rows]])
         nothing = np.zeros((1, 1))
-        return Estimate(basis, mean, mean, noise, sampling, nothing, None, 1, SeenLevels())
+        covariance = Covariance(noise, sampling, nothing)
+        return Estimate(basis, mean, mean, covariance, nothing, None, 1)
 
     def _noise(self, basis: Basis, mu: float, schedule: Schedule) -> float:
         """Return the variance of noise in a coefficient that has the whole norm of a row."""
@@ -247,10 +295,10 @@ class Stage:
         signal = self._rows * mu * math.sqrt(schedule.left) / self._rows_per_unit
         return (room(len(basis.functions)) * tau / signal) ** 2
 
-    def _scales(self, basis: Basis, mu: float, schedule: Schedule) -> tuple[Prior, Floats]:
-        prior = basis.prior(self._variance)
+    def _scales(self, basis: Basis, mu: float, schedule: Schedule) -> Floats:
         variances = np.array([function.variance for function in basis.functions])
-        return prior, first_scales(variances, prior, _EVIDENCE * self._noise(basis, mu, schedule))
+        noise = _EVIDENCE * self._noise(basis, mu, schedule)
+        return first_scales(variances, basis.prior(self._variance), noise)
 
     def _report(self, left: int) -> None:
         """Report that one more round is done, and how many are left."""
@@ -267,58 +315,63 @@ class Stage:
         prior: Prior,
         budget: BudgetTracker,
         schedule: Schedule,
+        after: Estimate | None,
         later: int,
     ) -> Estimate:
         # Rows longer than the bound are weighted down, here as in the X'X that coordinates rest on.
         stored = self._stored.mapped(basis.matrix() @ found.matrix / found.bound)
-        scale = Scale(step=1.0 / STEPS, bound=found.bound)
+        rounds = Rounds(stored, found, self._releaser, self._rows)
         theta = np.zeros(len(found.variances))
-        mu_counts = budget.spend(schedule.counts)
-        mu_round = per_round(budget.spend_rest(), schedule.rounds)
         # Wide enough to find the mean, and no wider: residuals are counted after these rounds, and
         # their noise counts, too.
         threshold = Threshold(1.0, self._variance, 0.0)
-        total, sigma = np.zeros_like(theta), 0.0
+        if after is not None:
+            assert after.threshold is not None
+            theta, threshold = found.inverse @ after.coefficients, after.threshold
+        mu_counts, mu_products = budget.spend(schedule.counts), 0.0
+        if schedule.products:
+            mu_products = budget.spend(schedule.products)
+        early = schedule.wide + schedule.settling
+        mu_early = per_round(budget.spend(schedule.early), early)
+        mu_last = budget.spend_rest()
+        mu_round = per_round(mu_last, schedule.averaged)
+        total, sigmas = np.zeros_like(theta), []
         for done in range(schedule.rounds):
             if done == schedule.wide:
-                edges = np.round(EDGES * STEPS).astype(np.int64)
-                counts = self._releaser.release(
-                    stored, ResidualCounts(theta, tuple(edges.tolist()), scale), mu_counts
-                )
-                mu_averaged = mu_round * math.sqrt(schedule.averaged) / self._rows_per_unit
-                cost = room(len(theta)) * len(theta) / (self._rows * mu_averaged)
-                threshold = best_threshold(
-                    counts.value, counts.sigma, self._rows, cost, self._tails
-                )
-            tau = max(round(min(_MOST_TAU * threshold.tau, EDGES[-1]) * STEPS), 1)
-            reach = int(found.bound * threshold.tau / (scale.row_step * scale.step))
-            reach = min(max(reach, 1), MOST_REACH)
-            gradient = Gradient(theta, tau, scale, reach)
-            step = self._releaser.release(stored, gradient, mu_round)
-            sigma = step.sigma
-            moved = theta + step.value / (self._rows * found.variances)
-            theta = np.clip(np.nan_to_num(moved), -_LARGEST, _LARGEST)
-            if done >= schedule.rounds - schedule.averaged:
+                counts = rounds.counts(theta, mu_counts)
+                cost = rounds.cost * self._rows_per_unit / mu_last
+                if self._infers:
+                    # Every coefficient has to be right, and not the predictions alone.
+                    cost /= math.sqrt(len(theta))
+                # A score is a residual times the length of its row.
+                tails = self._tails.times(room(len(theta)))
+                threshold = best_threshold(counts.value, counts.sigma, self._rows, cost, tails)
+            mu = mu_early if done < early else mu_round
+            theta, sigma = rounds.step(theta, threshold.tau, mu)
+            sigmas.append(sigma)
+            if done >= early:
                 total += theta
             self._report(schedule.rounds - done - 1 + later)
-
-        stored.free()
         estimates = total / schedule.averaged
-        noise, sampling = found.errors(sigma**2 / schedule.averaged, threshold.variance, self._rows)
+        path = Path(found.left, tuple(sigmas), schedule.averaged)
+        if mu_products:
+            products = rounds.products(estimates, threshold.tau, mu_products)
+            covariance = robust_covariance(products, path, found.variances, self._rows)
+        else:
+            covariance = plain_covariance(threshold.variance, path, found.variances, self._rows)
+        stored.free()
         inverse = found.inverse
         missing = found.matrix @ found.missing(schedule.rounds, schedule.averaged) @ inverse
         hidden = (missing * prior.variances) @ missing.T
-        errors = np.diag(noise) + np.diag(sampling)
+        errors = np.diag(covariance.noise) + np.diag(covariance.sampling)
         prior = prior.updated(inverse, estimates, errors)
         mean, _ = prior.posterior(inverse, estimates, errors)
         return Estimate(
             basis,
             mean,
             found.matrix @ estimates,
-            found.matrix @ noise @ found.matrix.T,
-            found.matrix @ sampling @ found.matrix.T,
+            covariance.mapped(found.matrix),
             hidden,
             threshold,
             schedule.rounds,
-            SeenLevels(),
         )

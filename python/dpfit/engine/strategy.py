@@ -131,6 +131,10 @@ class Strategy(Protocol):
     def looks(self) -> bool:
         """Whether columns are chosen after a look at the residuals of a first model."""
 
+    @property
+    def infers(self) -> bool:
+        """Whether coefficients matter, and not predictions alone."""
+
     def first(self, columns: Sequence[Column]) -> list[Column]:
         """Return what is stored of columns at first, given all their knots."""
 
@@ -150,6 +154,7 @@ class Curves:
 
     knots: int = KNOTS
     looks: bool = False
+    infers: bool = False
 
     @property
     def positions(self) -> Floats:
@@ -175,6 +180,7 @@ class Lines:
 
     knots: int = KNOTS
     looks: bool = True
+    infers: bool = True
 
     @property
     def positions(self) -> Floats:

@@ -9,7 +9,7 @@ clipped at about three standard deviations, a rare one among zeros is not clippe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,10 @@ EDGES: Floats = 2.0 ** (np.arange(-12, 13) / 2)
 _VISIBLE = 4.0
 # Bins that the noise hides one by one are looked at in runs of so many.
 _RUNS = (1, 2, 4, 8)
+# The square of the ratio of two edges: the counts of variables with a finite variance fall faster.
+_DECAY = 0.5
+# Of normal variables, 68 % are in bins before the one from which on counts fall.
+_MOST = 0.75
 # Thresholds within the bulk of the residuals stop the rounds.
 _LEAST = 2.0
 # The smallest residuals that are believed, as a share of the threshold.
@@ -81,6 +85,11 @@ class Tails:
             np.array(marginal.overlooked),
         )
 
+    def times(self, factor: float) -> Tails:
+        """Return the tails of what is so many times as large."""
+        sizes, hidden_sizes = factor * self.sizes, factor * self.hidden_sizes
+        return replace(self, sizes=sizes, hidden_sizes=hidden_sizes)
+
     @property
     def longest(self) -> float:
         """The largest distance that rows may have."""
@@ -122,10 +131,13 @@ def best_threshold(
     both = np.concatenate([[seen[middle]], sides[0] + sides[1]])
     candidates = np.concatenate([[EDGES[0] / math.sqrt(2.0)], EDGES])
     excess = np.maximum(sizes[None, :] - candidates[:, None], 0.0) @ both / rows
-    # Bins that are not seen may have rows, as many as their noise, up to where targets end.
-    unseen = (both == 0.0) & (sizes <= tails.longest)
-    hidden = np.square(np.maximum(sizes[unseen] - candidates[:, None], 0.0)).sum(axis=1)
-    errors = np.square(noise * candidates) + np.square(excess) + 2.0 * hidden * (sigma / rows) ** 2
+    # Bins that are not seen may have rows, up to where targets end.
+    hidden = (
+        np.where((both == 0.0) & (sizes <= tails.longest), _hidden(both, sigma, rows), 0.0) / rows
+    )
+    beyond = np.maximum(sizes - candidates[:, None], 0.0)
+    errors = np.square(noise * candidates) + np.square(excess)
+    errors += np.square(beyond * hidden).sum(axis=1)
     tau = min(float(candidates[int(errors.argmin())]), tails.threshold(noise))
     clipped = float(both @ np.square(np.minimum(sizes, tau))) / rows
     spread = math.sqrt(max(clipped, (_LEAST_SPREAD * tau) ** 2))
@@ -133,6 +145,21 @@ def best_threshold(
     beyond = np.maximum(sizes[1:] - tau, 0.0)
     lost = float(beyond @ (sides[0] - sides[1])) / rows
     return Threshold(tau, spread**2, lost)
+
+
+def _hidden(counts: Floats, sigma: float, rows: float) -> Floats:
+    """Return how many rows the noise may hide in bins, given what is seen of them.
+
+    It can hide as many as its own size in either direction. Residuals have a finite variance, so
+    that, once most rows were seen, at most half as many follow from bin to bin.
+    """
+    most, found, total = math.inf, np.zeros(len(counts)), 0.0
+    for place, count in enumerate(counts):
+        total += float(count)
+        if total > _MOST * rows:
+            most = _DECAY * most if count == 0.0 else max(float(count), sigma)
+        found[place] = min(most, math.sqrt(2.0) * sigma)
+    return found
 
 
 def _is_seen(counts: Floats, sigma: float) -> Array:

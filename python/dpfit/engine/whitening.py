@@ -10,18 +10,19 @@ directions that the noise of the first one hid.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
 import scipy.special
 
 from dpfit._typing import Floats
+from dpfit.engine.features.gram import ScaledGram
 from dpfit.engine.shrinkage import Prior, water_filling
 from dpfit.engine.solve import noise_norm
 from dpfit.release import Released
 
-__all__ = ["Coordinates", "first_scales", "room"]
+__all__ = ["Coordinates", "first_scales", "room", "wide_room"]
 
 # The share of rows that are longer than the bound if coordinates are normal; these are weighted
 # down. A wider bound weights fewer rows and costs more noise in proportion.
@@ -33,8 +34,9 @@ _RIDGE = 0.7
 # The largest share of an eigenvalue that may be noise if X'X is not released again. A step is then
 # off by as much, and the next one corrects it.
 _SURE = 0.02
-# The least share of the way to go that a round is believed to make.
-_LEAST_STEP = 0.1
+# The share of the variance of coordinates that the noise of their X'X may be, and the widest bound.
+_NOISY = 0.4
+_WIDEST = 8.0
 # The mean squared norm is believed between these multiples of what it should be.
 _LEAST_NORM, _MOST_NORM = 0.05, 1.2
 
@@ -46,6 +48,17 @@ def room(number: int) -> float:
     """
     others = max(number - 1, 1)
     return math.sqrt((1.0 + float(scipy.special.chdtri(others, _LONGER))) / (1.0 + others))
+
+
+def wide_room(number: int, signal: float) -> float:
+    """Return how many times wider than :func:`room` the bound on the norm may be.
+
+    The noise of X'X of coordinates grows with the square of the bound. Its norm may be 0.4 of
+    their variance: then steps are off by as much, and five of them leave a hundredth. Fewer rows
+    are weighted the wider the bound is.
+    """
+    wide = _NOISY * signal / (math.sqrt(2.0) * number**1.5)
+    return min(max(math.sqrt(wide) / room(number), 1.0), _WIDEST)
 
 
 def first_scales(variances: Floats, prior: Prior, noise: float) -> Floats:
@@ -85,6 +98,8 @@ class Coordinates:
         What a round leaves of the way to go, for coordinates of variance one.
     is_sure : bool
         Whether the noise is so small in all directions that another X'X would not help.
+    wide : float
+        How many times wider the bound is than it had to be.
     """
 
     matrix: Floats
@@ -92,16 +107,15 @@ class Coordinates:
     bound: float
     left: Floats
     is_sure: bool = False
+    wide: float = 1.0
 
     @classmethod
-    def first(
-        cls, gram: Released[Floats], scales: Floats, rows: float, prior: Prior, noise: float
-    ) -> Coordinates:
-        """Return coordinates from X'X of functions times `scales`."""
+    def first(cls, gram: ScaledGram, rows: float, prior: Prior, noise: float) -> Coordinates:
+        """Return coordinates from X'X of functions."""
         values, vectors = scipy.linalg.eigh(gram.value)
         ridge = _RIDGE * noise_norm(len(values), gram.sigma)
         is_sure = bool(ridge < _SURE * values[0])
-        both = np.outer(scales, scales) * rows
+        both = np.outer(gram.scales, gram.scales) * rows
         known = (vectors * (np.maximum(values, 0.0) + ridge)) @ vectors.T / both
         values, vectors = scipy.linalg.eigh(known)
         values = np.maximum(values, 1e-12 * values[-1])
@@ -128,34 +142,26 @@ class Coordinates:
         change = (vectors / np.sqrt(values + ridge)) @ vectors.T
         left = (vectors * (ridge / (values + ridge))) @ vectors.T
         matrix = (self.matrix / size) @ change * size
-        bound = _bound(float(self.variances @ (1.0 - left.diagonal())), self.variances)
-        return Coordinates(matrix, self.variances, bound, left)
+        found = replace(self, matrix=matrix, left=left, is_sure=False)
+        # No row may get more weight than it had in this X'X: steps would be too long for it.
+        most = self.bound / math.sqrt(float(values[-1]) + ridge)
+        wide = self.wide * _bound(found.norm**2, self.variances)
+        return replace(found, bound=min(wide, most))
 
-    def errors(self, gradient: float, residual: float, rows: float) -> tuple[Floats, Floats]:
-        """Return covariances of coordinates that solve the gradient's equations.
+    def wider(self, signal: float) -> Coordinates:
+        """Return the coordinates with the bound that a second X'X affords.
 
-        Parameters
-        ----------
-        gradient : float
-            The variance of the noise in an entry of the mean gradient.
-        residual : float
-            The variance of residuals.
-        rows : float
-            The released number of rows.
-
-        Returns
-        -------
-        noise, sampling : arrays of shape (q, q)
-            Of the noise, and of the rows as a sample.
+        `signal` is the number of rows, divided by the noise of a count with its budget.
         """
-        values, vectors = scipy.linalg.eigh(self.left)
-        steps = np.clip(1.0 - values, _LEAST_STEP, 1.0)
-        solved = (vectors / steps) @ vectors.T
-        noise = gradient / rows**2 * (solved / self.variances) @ solved.T
-        sampling = residual / rows * (vectors / steps) @ vectors.T
-        size = np.sqrt(self.variances)
-        both = np.outer(size, size)
-        return noise / both, sampling / both
+        wide = wide_room(len(self.variances), signal)
+        return replace(self, bound=self.bound * wide, wide=wide)
+
+    @property
+    def norm(self) -> float:
+        """The root mean square of the norm of z."""
+        return math.sqrt(
+            _believed(float(self.variances @ (1.0 - self.left.diagonal())), self.variances)
+        )
 
     def missing(self, rounds: int, averaged: int) -> Floats:
         """Return what the average of the last rounds misses of the coordinates, as a matrix."""
@@ -175,5 +181,10 @@ class Coordinates:
 
 def _bound(norm: float, variances: Floats) -> float:
     """Return the bound on the norm of rows whose mean square seems to be `norm`."""
+    return room(len(variances)) * math.sqrt(_believed(norm, variances))
+
+
+def _believed(norm: float, variances: Floats) -> float:
+    """Return the mean square of the norm of rows, or the nearest one that can be believed."""
     whole = float(variances.sum())
-    return room(len(variances)) * math.sqrt(min(max(norm, _LEAST_NORM * whole), _MOST_NORM * whole))
+    return min(max(norm, _LEAST_NORM * whole), _MOST_NORM * whole)

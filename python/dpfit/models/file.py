@@ -32,7 +32,7 @@ __all__ = ["from_json", "load", "save", "to_json"]
 
 # Version 2 distinguished dates from numbers and added the bias of coefficients; version 3 has the
 # fields of `Model`.
-_VERSION = 3
+_VERSION = 4
 _FIELDS = {"dpfit_model", "library", "parameters", "model", "checksum"}
 # Parameters that are not saved, because they do not describe the model.
 _NOT_KEPT = {"n_jobs", "verbose", "random_state"}

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dpfit._typing import Floats, Missing, Neighbors
-from dpfit.engine.bias import cutting_bias
 from dpfit.engine.strategy import Lines
 from dpfit.engine.task import Fitted
 from dpfit.models.base import FittedAttribute, PrivateModel
@@ -69,9 +68,9 @@ class PrivateLinearRegression(PrivateModel):
     coef_noise_, coef_sampling_ : arrays of shape (n_terms + 1, n_terms + 1)
         Covariances of the coefficients and, last, the intercept: from privacy noise, and from the
         rows being a sample. `coef_noise_` is infinite where nothing is known.
-    coef_bias_ : array of shape (n_terms + 1,)
-        Estimated bias from shrinkage, from clipping columns and residuals, and from stopping the
-        iterations early. Infinite if the noise in X'X hides too much of a coefficient.
+    coef_estimates_ : array of shape (n_terms + 1,)
+        Estimates of the coefficients and, last, the intercept, before they were shrunk: what
+        `summary` prints, and the centres of the intervals.
     target_range_ : tuple of two floats
         The range of most target values; infinite if the noise hides it.
     prediction_range_ : tuple of two floats
@@ -117,7 +116,7 @@ class PrivateLinearRegression(PrivateModel):
     feature_range_ = FittedAttribute(lambda model: model.coefficients.ranges)
     coef_noise_ = FittedAttribute(lambda model: model.coefficients.errors.noise)
     coef_sampling_ = FittedAttribute(lambda model: model.coefficients.errors.sampling)
-    coef_bias_ = FittedAttribute(lambda model: model.coefficients.errors.bias)
+    coef_estimates_ = FittedAttribute(lambda model: model.coefficients.errors.estimates)
 
     def __init__(
         self,
@@ -170,10 +169,12 @@ class PrivateLinearRegression(PrivateModel):
 
         Notes
         -----
-        The intervals include the estimated bias (`coef_bias_`): the effect of shrinkage, that of
-        clipping columns to `feature_range_` and of clipping residuals if the line continues beyond
-        the range, and the error from stopping the iterations early. If the relation is not linear
-        within the range, the intervals are for the line that fits the weighted rows best.
+        The intervals are centred at `coef_estimates_`, and not at `coef_`: predictions are better
+        if estimates are shrunk, intervals are not. The sampling error is robust: it holds if the
+        variance of the residuals depends on the columns. If the relation is not linear within
+        `feature_range_`, the intervals are for the least-squares line of the columns, clipped to
+        it. The clipping of rows that are far out and of large residuals can move a coefficient;
+        ``docs/method.md`` says by how much.
 
         Privacy
         -------
@@ -274,33 +275,25 @@ def lines(fitted: Fitted, kinds: Sequence[Kind]) -> Assembled:
             effects.append(Line(*line_ends, float(found[places[column, None]])))
         else:
             effects.append(NoEffect())
-    return float(found[-1]), tuple(effects), _errors(fitted, kinds, found, ranges, change)
+    return float(found[-1]), tuple(effects), _errors(fitted, kinds, change)
 
 
-def _errors(
-    fitted: Fitted,
-    kinds: Sequence[Kind],
-    found: Floats,
-    ranges: Sequence[tuple[float, float] | None],
-    change: Floats,
-) -> CoefficientErrors:
-    """Return the errors of slopes and intercept, which are `change` times the coefficients."""
+def _errors(fitted: Fitted, kinds: Sequence[Kind], change: Floats) -> CoefficientErrors:
+    """Return estimates and errors of slopes and intercept, `change` times the coefficients.
+
+    What the rounds do not reach, because the noise in X'X hides it, is part of the noise.
+    """
     estimate = fitted.estimate
-    noise = change @ estimate.noise @ change.T
+    estimates = change @ estimate.unshrunk
+    estimates[-1] += fitted.centre
+    found = estimate.covariance.mapped(change)
+    noise = found.noise + change @ estimate.hidden @ change.T
     if not fitted.target_is_seen:
         # In addition to the noise in the sums, the location of the target is a guess.
         released = np.flatnonzero(np.diag(noise))
         noise[released, released] = math.inf
-    sampling = change @ estimate.sampling @ change.T
-    squares = np.square(change @ (estimate.unshrunk - estimate.coefficients))
-    squares += np.diag(change @ estimate.hidden @ change.T)
-    tau = fitted.scale * (1.0 if estimate.threshold is None else estimate.threshold.tau)
-    for place, (column, level) in enumerate(terms(kinds)):
-        marginal, ends = fitted.marginals[column], ranges[place]
-        if level is None and marginal is not None and ends is not None:
-            parts = cutting_bias(marginal, *ends, found[place], tau)
-            squares[[place, -1]] += np.square(parts)
+    places = {term: place for place, term in enumerate(terms(kinds))}
     for column, level in estimate.levels.unsure:
-        place = list(terms(kinds)).index((column, level if kinds[column].levels else None))
-        squares[place] = math.inf
-    return CoefficientErrors(noise, sampling, np.sqrt(squares))
+        place = places[column, level if kinds[column].levels else None]
+        noise[place, place] = math.inf
+    return CoefficientErrors(estimates, noise, found.sampling, found.spread)

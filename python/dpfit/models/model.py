@@ -92,7 +92,7 @@ class Model:
             if levels != kind.levels:
                 raise ValueError("a column and its effect have different levels")
         if self.errors is not None and (
-            len(self.errors.bias) != len(self.coefficients.estimates)
+            len(self.errors.estimates) != len(self.coefficients.estimates)
             or any(isinstance(effect, Curve) for effect in self.effects)
         ):
             raise ValueError("errors and coefficients do not match")

@@ -54,7 +54,8 @@ def plot_coefficients(model: Model, level: float = 0.95, ax: Axes | None = None)
     half = (found.ranges[:, 1] - found.ranges[:, 0]) / 2
     half = np.where(np.isfinite(half), half, 0.0)  # no range, no slope
     half[found.is_level & (half > 0.0)] = 1.0
-    moved = found.estimates[:-1] * half
+    moved = found.errors.estimates[:-1] * half
+    moved[~np.isfinite(found.interval(level)[:-1]).all(axis=1)] = np.nan
     order = np.argsort(-np.abs(moved), kind="stable")
     inner = (found.interval(level, sampling=False)[:-1] * half[:, None])[order]
     outer = (found.interval(level)[:-1] * half[:, None])[order]

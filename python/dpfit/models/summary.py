@@ -113,7 +113,7 @@ def linear_summary(model: Model, level: float = 0.95) -> Summary:
     rows = []
     for name, coef, others, used, ends in zip(
         [*found.names, "(intercept)"],
-        found.estimates,
+        found.errors.estimates,
         numbers,
         [*found.is_known, True],
         [*_ranges(ranges), ""],
@@ -122,27 +122,22 @@ def linear_summary(model: Model, level: float = 0.95) -> Summary:
         # Without an interval nothing is known about a coefficient.
         known = used and bool(np.isfinite(others).all())
         cells = [_number(other) if known else _NONE for other in others]
-        rows.append((name, _number(coef), *cells, ends))
-    columns = ("", "coef", "std err", "noise", "sampling", "bias", *_ends(level), "range")
+        rows.append((name, _number(coef) if known else _NONE, *cells, ends))
+    columns = ("", "coef", "std err", "noise", "sampling", *_ends(level), "range")
     notes = [
-        "std err combines three errors of coef, as the root of the sum of their squares. noise is "
+        "std err combines two errors of coef, as the root of the sum of their squares. noise is "
         "due to the noise added for privacy, whose distribution is public. sampling is due to the "
-        "rows being a sample of a population. bias is an estimate of the error from clipping "
-        "columns without public bounds, if their lines continue beyond the range, and from "
-        "stopping the iterations early.",
+        "rows being a sample of a population; it holds if the residual variance is not constant.",
         f"{' and '.join(_ends(level))} are the ends of {100 * level:.12g} % confidence intervals "
-        "for lines within the ranges. They do not account for the clipping of residuals that are "
-        "skewed for other reasons.",
+        "for lines within the ranges. Predictions use the coefficients after shrinkage.",
     ]
     notes += _relative(model)
-    hidden = found.is_hidden & found.is_known
+    hidden = found.is_known & ~np.isfinite(found.interval(level)[:-1]).all(axis=1)
     if hidden.any():
         names = _listed([name for name, one in zip(found.names, hidden, strict=True) if one])
         notes.append(
-            f"No interval: {names}. The noise in X'X is so large that the remaining error of these "
-            "coefficients may exceed the coefficients themselves. More rows or a larger budget "
-            "help. So do narrower bounds, or none, for columns whose values fill only a small part "
-            "of their bounds."
+            f"Not known: {names}. The noise hides whether these levels or flags have rows. More "
+            "rows, a larger budget, or fewer or merged levels help."
         )
     notes += _unseen(model)
     if model.status == "mean":

@@ -5,8 +5,8 @@ one step of its integers is, and how the noisy integers become a public value.
 """
 
 from dpfit.statistics.bins import Bins, EqualBins, PowerBins
-from dpfit.statistics.counts import Histograms, ResidualCounts, RowCount
-from dpfit.statistics.moments import Gram, MappedGram, SmallestEigenvalue
+from dpfit.statistics.counts import Histograms, ResidualCounts, RowCount, ScoreCounts
+from dpfit.statistics.moments import Gram, MappedGram, ScoreProducts, SmallestEigenvalue
 from dpfit.statistics.residuals import (
     MOST_REACH,
     ClippedGradients,
@@ -38,6 +38,8 @@ __all__ = [
     "RowCount",
     "RowMap",
     "Scale",
+    "ScoreCounts",
+    "ScoreProducts",
     "SmallestEigenvalue",
     "SquaredResiduals",
     "Statistic",

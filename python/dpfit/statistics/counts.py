@@ -21,7 +21,7 @@ from dpfit.statistics.statistic import (
     merged,
 )
 
-__all__ = ["Histograms", "ResidualCounts", "RowCount"]
+__all__ = ["Histograms", "ResidualCounts", "RowCount", "ScoreCounts"]
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,24 @@ class ResidualCounts(Statistic[_native.ResidualCounts, Floats]):
     def noisy(self, total: _native.ResidualCounts, noise: Noise) -> Floats:
         """Return the noisy counts."""
         return total.release(noise.sigma, noise.entropy, n_jobs=noise.n_jobs)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCounts(ResidualCounts):
+    """Counts of stored rows by their residual times their norm, in steps of X'g.
+
+    Otherwise it is :class:`ResidualCounts`, and so is its sensitivity.
+    """
+
+    name = "histogram of scores"
+
+    def sum(self, part: Blocks) -> _native.ResidualCounts | None:
+        """Count the rows of a part."""
+        theta = self.theta * self.scale.bound
+        return merged(
+            _native.ResidualCounts.of_scores(rows, theta, self.edges, n_jobs=part.n_jobs)
+            for rows in part
+        )
 
 
 def _sensitivity(columns: int, relation: Relation) -> float:

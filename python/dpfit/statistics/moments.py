@@ -9,10 +9,10 @@ import numpy as np
 
 from dpfit import _native
 from dpfit._typing import Floats
-from dpfit.statistics.row_map import RowMap
+from dpfit.statistics.row_map import RowMap, Scale
 from dpfit.statistics.statistic import Batches, Blocks, Noise, Relation, Statistic, V, merged
 
-__all__ = ["Gram", "MappedGram", "SmallestEigenvalue"]
+__all__ = ["Gram", "MappedGram", "ScoreProducts", "SmallestEigenvalue"]
 
 _ROOT_TWO = math.nextafter(math.sqrt(2.0), math.inf)
 _HALF_ROOT_TWO = math.nextafter(math.sqrt(0.5), math.inf)
@@ -109,6 +109,51 @@ class MappedGram(Statistic[_native.Gram, Floats]):
         """Sum over the rows of a part."""
         return merged(
             _native.Gram.of_mapped(rows, self.matrix, n_jobs=part.n_jobs) for rows in part
+        )
+
+    def sensitivity(self, relation: Relation) -> float:
+        """Return the sensitivity in the Frobenius norm."""
+        return _sensitivity(relation)
+
+    def noisy(self, total: _native.Gram, noise: Noise) -> Floats:
+        """Return the noisy matrix."""
+        return _noisy(total, noise) * self.resolution
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreProducts(Statistic[_native.Gram, Floats]):
+    """The sum of uu' over stored rows x, where u = x g is what a row adds to X'g.
+
+    It is the middle matrix of the robust covariance of coefficients. The g is that of
+    :class:`~dpfit.statistics.Gradient` with the same parameters.
+
+    Privacy
+    -------
+    The norm of u is at most `reach`. The core divides u by a power of two, so that it fits into the
+    integers of a row, and rounds toward zero, which makes no entry larger. Sensitivity and noise
+    are then those of :class:`Gram`.
+    """
+
+    theta: Floats
+    tau: int
+    scale: Scale
+    reach: int
+
+    name = "products of scores"
+    native = _native.Gram
+
+    @property
+    def resolution(self) -> float:
+        """One step of the sum."""
+        step = self.scale.row_step * self.scale.step
+        return float(step * 2.0 ** _native.Gram.score_shift(self.reach)) ** 2
+
+    def sum(self, part: Blocks) -> _native.Gram | None:
+        """Sum over the rows of a part."""
+        theta = self.theta * self.scale.bound
+        return merged(
+            _native.Gram.of_scores(rows, theta, self.tau, self.reach, n_jobs=part.n_jobs)
+            for rows in part
         )
 
     def sensitivity(self, relation: Relation) -> float:

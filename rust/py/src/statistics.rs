@@ -198,6 +198,31 @@ statistic!(
             rows.pass_mapped(py, &matrix, of).map(Self)
         }
 
+        #[staticmethod]
+        #[pyo3(signature = (rows, theta, tau, reach, *, n_jobs=None, portable=false))]
+        fn of_scores(
+            py: Python<'_>,
+            rows: &Rows,
+            theta: PyReadonlyArray1<'_, f64>,
+            tau: i128,
+            reach: i128,
+            n_jobs: Option<i128>,
+            portable: bool,
+        ) -> PyResult<Self> {
+            let execution = execution(n_jobs, portable)?;
+            let tau = integer("tau", tau, "between 1 and 1048576")?;
+            let reach = integer("reach", reach, "between 1 and 34359738368")?;
+            let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
+                core::Gram::of_scores(store, theta, tau, reach, &execution, stop)
+            };
+            rows.pass(py, &theta, of).map(Self)
+        }
+
+        #[staticmethod]
+        fn score_shift(reach: i128) -> PyResult<u32> {
+            integer("reach", reach, "between 1 and 34359738368").map(core::Gram::score_shift)
+        }
+
         #[pyo3(signature = (row_map, x, y, *, missing="error", n_jobs=None, portable=false))]
         #[allow(clippy::too_many_arguments)]
         fn extend(
@@ -266,6 +291,26 @@ statistic!(
             let edges = edges.collect::<PyResult<Vec<i32>>>()?;
             let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
                 core::ResidualCounts::of(store, theta, &edges, &execution, stop)
+            };
+            rows.pass(py, &theta, of).map(Self)
+        }
+
+        #[staticmethod]
+        #[pyo3(signature = (rows, theta, edges, *, n_jobs=None, portable=false))]
+        fn of_scores(
+            py: Python<'_>,
+            rows: &Rows,
+            theta: PyReadonlyArray1<'_, f64>,
+            edges: Vec<i128>,
+            n_jobs: Option<i128>,
+            portable: bool,
+        ) -> PyResult<Self> {
+            let execution = execution(n_jobs, portable)?;
+            let allowed = "strictly increasing and between 1 and 34359738368";
+            let edges = edges.into_iter().map(|edge| integer("edges", edge, allowed));
+            let edges = edges.collect::<PyResult<Vec<u64>>>()?;
+            let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
+                core::ResidualCounts::of_scores(store, theta, &edges, &execution, stop)
             };
             rows.pass(py, &theta, of).map(Self)
         }

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpfit._typing import Floats
 from dpfit.engine.features.basis import Basis
-from dpfit.release import Released
+from dpfit.engine.features.gram import ScaledGram
 
 __all__ = ["SeenLevels"]
 
@@ -40,8 +39,8 @@ class SeenLevels:
     unlisted: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, basis: Basis, gram: Released[Floats], scales: Floats) -> SeenLevels:
-        """Return what X'X of functions times `scales` shows.
+    def of(cls, basis: Basis, gram: ScaledGram) -> SeenLevels:
+        """Return what X'X of the functions shows.
 
         Privacy
         -------
@@ -66,7 +65,7 @@ class SeenLevels:
                     if count < _SEEN * gram.sigma:
                         unseen.add((column, function.level))
                         others[place] = 0.0
-            others /= scales
+            others /= gram.scales
             if float(others @ gram.value @ others) > _UNLISTED * gram.sigma * float(
                 others @ others
             ):

@@ -34,7 +34,7 @@ pub use clip::MOST_REACH;
 pub use matrix::Matrix;
 pub(crate) use pass::PassSums;
 pub use residuals::MOST_TAU;
-pub(crate) use residuals::{MOST_TILES, RESIDUAL_LOW_BITS, Residuals};
+pub(crate) use residuals::{MOST_TILES, RESIDUAL_LOW_BITS, Residuals, squares};
 pub use theta::Theta;
 
 /// The number of lines in a segment that goes to a file: 32 MiB.

@@ -6,6 +6,7 @@ mod avx2;
 mod eigenvalue;
 mod kernel;
 mod products;
+mod scores;
 
 use super::sums::{Statistic, Sums, statistic};
 use crate::error::{Error, Result};

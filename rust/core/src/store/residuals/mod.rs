@@ -71,7 +71,8 @@ fn portable(group: &[Line], layout: Layout, theta: &Theta, clip: Clip, out: &mut
 }
 
 /// Σq² of every row of a tile.
-fn squares(tile: &[Line], layout: Layout) -> [u32; LANES] {
+#[inline(always)]
+pub(crate) fn squares(tile: &[Line], layout: Layout) -> [u32; LANES] {
     let mut squares = [0; LANES];
     for index in 0..layout.features() {
         for (square, &value) in squares.iter_mut().zip(feature(tile, index)) {

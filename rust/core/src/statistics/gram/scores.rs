@@ -1,0 +1,139 @@
+//! Σ uu' for the scores u of rows, what they add to X'g.
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::kernel::{GRAM_TILES, Packed, gram, gram_pairs};
+use super::{Gram, Sums, triangle};
+use crate::error::Result;
+use crate::execution::{Execution, Path, Stop};
+use crate::layout::{LANES, Layout, Line, feature, feature_mut};
+use crate::store::{Clip, MOST_TILES, PassSums, RESIDUAL_LOW_BITS, Residuals, Store, Theta};
+
+/// The largest value that is stored.
+const MOST: u64 = 32767;
+
+impl Gram {
+    /// Return Σ uu' of stored rows q with u = q·g·2^−k, rounded toward zero, where g is the residual of
+    /// [`super::super::Gradient::within`] and k = [`Gram::score_shift`] of the reach.
+    ///
+    /// # Privacy
+    /// ‖q‖·|g| ≤ `reach` holds in integers, and rounding toward zero makes no entry larger, so that ‖u‖ ≤ `reach`·2^−k ≤
+    /// 32767. Sensitivities are those of [`Gram`].
+    ///
+    /// # Errors
+    /// Those of [`super::super::Gradient::within`].
+    pub fn of_scores(
+        store: &Store,
+        theta: &Theta,
+        tau: i32,
+        reach: u64,
+        execution: &Execution,
+        stop: Stop<'_>,
+    ) -> Result<Self> {
+        let clip = Clip::new(tau, Some(reach))?;
+        let features = store.features();
+        let mut hash = Xxh3::new();
+        hash.update(b"scores");
+        hash.update(&store.residual_key(theta, clip).to_le_bytes());
+        let mut found = Self { features, sums: Sums::zero(hash.digest(), triangle(features)) };
+        let (layout, shift) = (Layout::new(features), Self::score_shift(reach));
+        let zero = || Part {
+            shift,
+            sums: vec![[0; 4]; gram_pairs(layout)],
+            lines: bytemuck::zeroed_vec(MOST_TILES * layout.lines()),
+            packed: Packed::default(),
+        };
+        store.pass(theta, clip, zero, execution, stop, |part: &Part| found.add(&part.sums))?;
+        Ok(found)
+    }
+
+    /// Return the smallest k with `reach`·2^−k ≤ 32767.
+    pub fn score_shift(reach: u64) -> u32 {
+        (0..48).find(|&shift| reach <= MOST << shift).unwrap_or(48)
+    }
+}
+
+/// The sums of a thread, and buffers. A wave has fewer than 2^32 rows, so that 64 bits are enough.
+struct Part {
+    shift: u32,
+    sums: Vec<[i64; 4]>,
+    lines: Vec<Line>,
+    packed: Packed,
+}
+
+impl PassSums for Part {
+    fn add(&mut self, path: Path, group: &[Line], layout: Layout, residuals: &Residuals) {
+        let lines = &mut self.lines[..group.len()];
+        let tiles = group.chunks_exact(layout.lines()).zip(lines.chunks_exact_mut(layout.lines()));
+        for ((tile, out), [high, low]) in tiles.zip(residuals.tiles()) {
+            path.run(
+                #[inline(always)]
+                || scores(tile, layout, high, low, self.shift, out),
+            );
+        }
+        for tiles in lines.chunks(GRAM_TILES * layout.lines()) {
+            gram(path, tiles, layout, &mut self.packed, &mut self.sums);
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        let (sums, others) = (self.sums.as_flattened_mut(), other.sums.as_flattened());
+        sums.iter_mut().zip(others).for_each(|(sum, other)| *sum += other);
+    }
+}
+
+/// Write q·g·2^−k of a tile, rounded toward zero.
+#[inline(always)]
+fn scores(
+    tile: &[Line],
+    layout: Layout,
+    high: &[i16; LANES],
+    low: &[i16; LANES],
+    shift: u32,
+    out: &mut [Line],
+) {
+    let mut residuals = [0i64; LANES];
+    for lane in 0..LANES {
+        residuals[lane] = (i64::from(high[lane]) << RESIDUAL_LOW_BITS) + i64::from(low[lane]);
+    }
+    let most = (1i64 << shift) - 1;
+    for index in 0..layout.features() {
+        let (values, to) = (feature(tile, index), feature_mut(out, index));
+        for lane in 0..LANES {
+            let product = i64::from(values[lane]) * residuals[lane];
+            // A shift rounds down; negative products are first moved up.
+            to[lane] = ((product + ((product >> 63) & most)) >> shift) as i16;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::Zeroable;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn scores_are_rounded_toward_zero(value in -32767..=32767i16, residual in -(1 << 20)..=(1i32 << 20), shift in 6..30u32) {
+            let layout = Layout::new(3);
+            let (mut tile, mut out) = (vec![Line::zeroed(); layout.lines()], vec![Line::zeroed(); layout.lines()]);
+            *feature_mut(&mut tile, 1) = [value; LANES];
+            let product = i64::from(value) * i64::from(residual);
+            prop_assume!(product.unsigned_abs() <= MOST << shift);
+            let high = [(residual >> RESIDUAL_LOW_BITS) as i16; LANES];
+            let low = [(residual & ((1 << RESIDUAL_LOW_BITS) - 1)) as i16; LANES];
+            scores(&tile, layout, &high, &low, shift, &mut out);
+            prop_assert_eq!(i64::from(feature(&out, 1)[0]), product / (1 << shift));
+            prop_assert_eq!(feature(&out, 0)[0], 0);
+        }
+    }
+
+    #[test]
+    fn the_shift_makes_room_for_the_reach() {
+        for (reach, shift) in [(1, 0), (32767, 0), (32768, 1), (65534, 1), (65535, 2), (1 << 35, 21)] {
+            assert_eq!(Gram::score_shift(reach), shift, "{reach}");
+        }
+    }
+}
