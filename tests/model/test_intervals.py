@@ -86,7 +86,8 @@ def test_a_larger_budget_has_less_noise_and_the_same_sampling():
     for seed in range(12):
         small, large = (fit(seed, epsilon=epsilon) for epsilon in (5.0, 50.0))
         ratio = np.diag(large.coef_noise_) / np.diag(small.coef_noise_)
-        assert (ratio < 0.2).all()
+        # It would be 0.03 if residuals were not clipped less, too.
+        assert (ratio < 0.5).all()
         ratios.append(np.diag(large.coef_sampling_) / np.diag(small.coef_sampling_))
     np.testing.assert_allclose(np.exp(np.mean(np.log(ratios), axis=0)), 1.0, atol=0.3)
 

@@ -86,7 +86,7 @@ class Rounds:
         """
         gradient = Gradient(theta, MOST_TAU, self.scale, self._reach(tau))
         found = self.releaser.release(self.stored, gradient, mu)
-        moved = theta + found.value / (self.rows * self.found.variances)
+        moved = theta + found.value / (self.rows * self.found.steps)
         return np.clip(np.nan_to_num(moved), -_LARGEST, _LARGEST), found.sigma
 
     def counts(self, theta: Floats, mu: float) -> Released[Floats]:

@@ -109,6 +109,8 @@ class Estimate:
         How many there were.
     gram : ScaledGram or None
         X'X of the functions; None for a mean.
+    coordinates : Coordinates or None
+        The coordinates of the rounds; None for a mean.
     levels : SeenLevels
         Which levels X'X shows.
     """
@@ -121,6 +123,7 @@ class Estimate:
     threshold: Threshold | None
     rounds: int
     gram: ScaledGram | None = None
+    coordinates: Coordinates | None = None
     levels: SeenLevels = field(default_factory=SeenLevels)
 
 
@@ -207,26 +210,26 @@ class Stage:
         noise = self._noise(basis, mu, schedule)
         functions = basis.matrix()
         if after is None:
-            gram = self._gram(basis, mu, schedule, budget)
+            scales = self._scales(basis, mu, schedule)
+            scales = np.maximum(scales, 1e-2 * scales.max())
+            expected = np.array([function.variance for function in basis.functions])
+            is_bend = np.array([function.is_bend for function in basis.functions])
+            found = Coordinates.start(scales, expected, is_bend)
+            statistic = MappedGram(functions @ found.matrix / found.bound)
+            released = self._release(statistic, budget.spend(schedule.gram))
+            gram = ScaledGram.of(released, found.matrix / found.bound)
+            found = found.again(released, self._rows, prior, noise)
         else:
             assert after.gram is not None
-            gram = after.gram
-        found = Coordinates.first(gram, self._rows, prior, noise)
+            assert after.coordinates is not None
+            gram, found = after.gram, after.coordinates
         if schedule.second_gram and not (found.is_sure and after is None):
             mu_again = budget.spend(schedule.second_gram)
             found = found.wider(self._rows * mu_again / self._rows_per_unit)
             again = self._release(MappedGram(functions @ found.matrix / found.bound), mu_again)
-            found = found.again(again, self._rows)
+            found = found.again(again, self._rows, prior, noise)
         estimate = self._rounds(basis, found, prior, budget, schedule, after, later)
-        return replace(estimate, gram=gram, levels=SeenLevels.of(basis, gram))
-
-    def _gram(
-        self, basis: Basis, mu: float, schedule: Schedule, budget: BudgetTracker
-    ) -> ScaledGram:
-        scales = self._scales(basis, mu, schedule)
-        scales = np.maximum(scales, 1e-2 * scales.max())
-        statistic = MappedGram(basis.matrix() * scales)
-        return ScaledGram(self._release(statistic, budget.spend(schedule.gram)), scales)
+        return replace(estimate, gram=gram, coordinates=found, levels=SeenLevels.of(basis, gram))
 
     def look(self, pieces: Pieces, first: Estimate, mu: float) -> list[Bends | None]:
         """Release how the residuals of a model of lines depend on every column.
@@ -252,11 +255,13 @@ class Stage:
         found = self._releaser.release(self._stored, statistic, mu)
         lines = {f.column: c for f, c in zip(basis.functions, first.coefficients, strict=True)}
         noise, residual = (found.sigma / self._rows) ** 2, first.threshold.variance
+        related = _correlations(first, len(pieces.knots))
         return [
             None
             if knots is None
             else Bends(
                 lines.get(column, 0.0),
+                related[column],
                 knots,
                 found.value[basis.place(column)] / self._rows,
                 noise,
@@ -271,7 +276,7 @@ class Stage:
         tau = _TYPICAL_TAU * math.sqrt(self._variance * (1.0 - EXPLAINED))
         sigma = tau * math.sqrt(pieces.columns) * self._rows_per_unit / (self._rows * mu)
         sampling = self._variance / self._rows
-        bends = Bends(0.0, np.zeros(2), np.zeros(pieces.most), sigma**2, sampling, 0.0)
+        bends = Bends(0.0, np.zeros(0), np.zeros(2), np.zeros(pieces.most), sigma**2, sampling, 0.0)
         return pieces.columns > 0 and bends.evidence < _VISIBLE * self._variance
 
     def mean(self, basis: Basis, mu: float) -> Estimate:
@@ -356,9 +361,9 @@ class Stage:
         path = Path(found.left, tuple(sigmas), schedule.averaged)
         if mu_products:
             products = rounds.products(estimates, threshold.tau, mu_products)
-            covariance = robust_covariance(products, path, found.variances, self._rows)
+            covariance = robust_covariance(products, path, found.steps, self._rows)
         else:
-            covariance = plain_covariance(threshold.variance, path, found.variances, self._rows)
+            covariance = plain_covariance(threshold.variance, path, found.steps, self._rows)
         stored.free()
         inverse = found.inverse
         missing = found.matrix @ found.missing(schedule.rounds, schedule.averaged) @ inverse
@@ -375,3 +380,15 @@ class Stage:
             threshold,
             schedule.rounds,
         )
+
+
+def _correlations(first: Estimate, columns: int) -> Floats:
+    """Return the correlations of the lines of columns; zero where a column has none."""
+    assert first.coordinates is not None
+    places = [i for i, f in enumerate(first.basis.functions) if f.heights is not None]
+    moments = first.coordinates.moments[np.ix_(places, places)]
+    size = np.sqrt(np.maximum(moments.diagonal(), 1e-12))
+    found = np.zeros((columns, columns))
+    of = [first.basis.functions[i].column for i in places]
+    found[np.ix_(of, of)] = moments / np.outer(size, size)
+    return found

@@ -25,6 +25,8 @@ _EVIDENCE = 4.0
 # its slope over the whole range, even if the relation bends a little; a model that leaves so much
 # unexplained would be the wrong one.
 _MATERIAL = 0.02
+# Columns are related if they share a quarter of their variance.
+_RELATED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,8 @@ class Bends:
     ----------
     coefficient : float
         The coefficient of the line over the whole range, scaled to variance one.
+    correlations : array
+        The correlations of the line with those of all columns, as far as they are known.
     knots : array of integers
         The knots that separate pieces of the column, the first and the last included.
     sums : array
@@ -48,6 +52,7 @@ class Bends:
     """
 
     coefficient: float
+    correlations: Floats
     knots: Array
     sums: Floats
     noise: float
@@ -193,22 +198,47 @@ class Lines:
         return self.chosen(columns, [None] * len(columns))
 
     def chosen(self, columns: Sequence[Column], bends: Sequence[Bends | None]) -> list[Column]:
-        """Return the line for each column that is nearest to its curve."""
-        found = []
-        for column, part in zip(columns, bends, strict=True):
-            knots = column.knots
-            if knots is not None:
-                ends = (0, len(knots.places) - 1) if part is None else _nearest(knots, part)
-                knots = knots.between(*ends)
-            found.append(replace(column, knots=knots))
+        """Return the line for each column that is nearest to its curve.
+
+        The same bend shows in all columns that go together. It is that of the column that explains
+        most of it, and not of those that are closely related to this one.
+        """
+        found = [_whole(column) for column in columns]
+        lines = {
+            place: _nearest(column.knots, part)
+            for place, (column, part) in enumerate(zip(columns, bends, strict=True))
+            if column.knots is not None and part is not None
+        }
+        taken: list[int] = []
+        for place in sorted(lines, key=lambda place: -lines[place].gain):
+            part, column = bends[place], columns[place]
+            assert part is not None
+            if lines[place].gain <= 0.0:
+                break
+            if not taken or np.abs(part.correlations[taken]).max() < _RELATED:
+                assert column.knots is not None
+                found[place] = replace(column, knots=column.knots.between(*lines[place].ends))
+                taken.append(place)
         return found
 
 
-def _nearest(knots: Knots, bends: Bends) -> tuple[int, int]:
-    """Return the ends of the line, flat outside, that explains most of a column.
+def _whole(column: Column) -> Column:
+    """Return the column with a line over its whole range."""
+    if column.knots is None:
+        return column
+    return replace(column, knots=column.knots.between(0, len(column.knots.places) - 1))
 
-    It is the one over the whole range unless another explains more by the evidence.
-    """
+
+@dataclass(frozen=True)
+class _Line:
+    """A line between two knots, and how much more it explains than the whole one and chance."""
+
+    ends: tuple[int, int]
+    gain: float
+
+
+def _nearest(knots: Knots, bends: Bends) -> _Line:
+    """Return the line, flat outside its ends, that explains most of a column."""
     last = len(knots.places) - 1
     # The whole range is first; among others that explain the same, the longest.
     pairs = sorted(itertools.combinations(range(last + 1), 2), key=lambda ends: ends[0] - ends[1])
@@ -216,4 +246,4 @@ def _nearest(knots: Knots, bends: Bends) -> tuple[int, int]:
     shared = knots.covariances(lines, lines[:, 0])
     explained = np.square(bends.coefficient * shared + bends.covariances(knots, lines))
     best = int(explained.argmax())
-    return pairs[best] if explained[best] > explained[0] + bends.evidence else (0, last)
+    return _Line(pairs[best], float(explained[best] - explained[0]) - bends.evidence)

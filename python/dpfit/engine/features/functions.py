@@ -54,8 +54,10 @@ class Knots:
         There is at most one for each position, from zero at the first quantile to one at the last.
         Knots are at least half a bin of the marginal apart: it does not show what is closer. The
         rows of a bin that stands alone may all have one value, so it has one knot, in its middle:
-        a curve between two would bend by noise alone.
+        a curve between two would bend by noise alone. There is one more at either end if rows
+        beyond are not cut off (:meth:`Marginal.ends`).
         """
+        wide = marginal.ends(outer)
         outer = marginal.outside(outer)
         ends = marginal.quantiles([outer, 1.0 - outer])
         # The rows of the outermost bins may all be at an edge of it: integers often are.
@@ -69,7 +71,13 @@ class Knots:
             if place - kept[-1] > apart and ends[1] - place > apart:
                 kept.append(place)
         kept.append(float(ends[1]))
-        return cls.of(marginal, np.array(kept)) if ends[1] > ends[0] else None
+        if ends[1] <= ends[0]:
+            return None
+        if kept[0] - wide[0] > marginal.width_at(kept[0]):
+            kept.insert(0, wide[0])
+        if wide[1] - kept[-1] > marginal.width_at(kept[-1]):
+            kept.append(wide[1])
+        return cls.of(marginal.with_hidden(*wide), np.array(kept))
 
     @classmethod
     def of(cls, marginal: Marginal, places: Floats) -> Knots:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dpfit._typing import Floats
 from dpfit.release import Released
 
@@ -24,6 +26,16 @@ class ScaledGram:
 
     released: Released[Floats]
     scales: Floats
+
+    @classmethod
+    def of(cls, released: Released[Floats], matrix: Floats) -> ScaledGram:
+        """Return X'X of functions from that of the same functions, scaled and in another order.
+
+        The matrix has one entry that is not zero in every row and every column.
+        """
+        places = np.abs(matrix).argmax(axis=1)
+        value = released.value[np.ix_(places, places)]
+        return cls(Released(value, released.sigmas), np.abs(matrix).max(axis=1))
 
     @property
     def value(self) -> Floats:

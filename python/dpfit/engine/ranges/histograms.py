@@ -12,6 +12,10 @@ from dpfit.statistics import Bins, EqualBins, Histograms, Table
 
 __all__ = ["ColumnCounter"]
 
+# Counts are integers. Smaller noise is zero in most bins and one in a few. That is many times its
+# standard deviation, so that these bins would seem to have rows.
+_LEAST_NOISE = 0.5
+
 
 @dataclass(frozen=True)
 class ColumnCounter:
@@ -64,7 +68,7 @@ class ColumnCounter:
         found = self.releaser.release(self.table, Histograms(tuple(bins)), *paid)
         sigmas = _of_columns(len(bins), found.sigmas)
         return [
-            None if counts is None else Released(counts, (sigma,))
+            None if counts is None else Released(counts, (max(sigma, _LEAST_NOISE),))
             for counts, sigma in zip(found.value, sigmas, strict=True)
         ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,8 @@ __all__ = ["Marginal", "on_simplex"]
 
 _NOISY = 2.0
 _MOST_OUTSIDE = 0.05
+# The least share of rows that are taken to lie beyond what is seen.
+_HIDDEN = 0.001
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,32 @@ class Marginal:
         outside = self.outside(least)
         low, high = (float(point) for point in self.quantiles([outside, 1.0 - outside]))
         return (low, high) if high > low else (float(self.edges[0]), float(self.edges[-1]))
+
+    def ends(self, least: float) -> tuple[float, float]:
+        """Return the range of lines and curves, which may be wider than :meth:`range`.
+
+        If the noise hides more than the share `least` of the rows beyond an end, these rows are not
+        cut off: the range is wider by its width at either end. It is wider by less if the noise
+        hides less than twice that share. If no row is seen on one side of zero, it ends there.
+        """
+        low, high = self.range(least)
+        width = (high - low) * min(self.outside(least) / least - 1.0, 1.0)
+        below, above = low - width, high + width
+        if self.edges[0] >= 0.0:
+            below = max(below, 0.0)
+        if self.edges[-1] <= 0.0:
+            above = min(above, 0.0)
+        return below, above
+
+    def with_hidden(self, low: float, high: float) -> Marginal:
+        """Return the distribution with rows that the noise may hide between it and these ends."""
+        edges, weights = list(self.edges), list(self.weights)
+        hidden = max(self.noise, _HIDDEN) * float(self.weights.sum())
+        if low < edges[0]:
+            edges, weights = [low, *edges], [hidden, *weights]
+        if high > edges[-1]:
+            edges, weights = [*edges, high], [*weights, hidden]
+        return replace(self, edges=np.array(edges), weights=np.array(weights))
 
     def is_point(self) -> bool:
         """Return whether all weight is in one bin: the column seems to have one value."""
