@@ -77,6 +77,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         If memory is short, the message of NumPy contains a shape, and so the number of rows. It is
         replaced.
         """
+        bill: _Bill | None = None
         try:
             # Released numbers may be wild, and a warning must not reveal that.
             with self._all_or_nothing(), np.errstate(all="ignore"):
@@ -112,8 +113,12 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
                 self.provenance_ = bill.provenance() if bill else Provenance(fitted_at=started)
             return self
         except MemoryError:
-            pass
-        raise MemoryError("there is not enough memory for this fit")
+            problem = MemoryError("there is not enough memory for this fit")
+        except BaseException as error:
+            _add_note(error, bill)
+            raise
+        _add_note(problem, bill)
+        raise problem
 
     def _bill(self, spend: Budget, max_rows: int | None, unit_name: str | None) -> _Bill | None:
         """Return what a fit will charge its ledger, if it has one and that can pay.
@@ -191,7 +196,16 @@ class _Bill:
 
     def __call__(self) -> None:
         """Write the entry."""
-        self._entry = self._ledger.reserve(self._charge)
+        (self._entry,) = self._ledger.reserve(self._charge)
+
+    def note(self) -> str | None:
+        """Return what to tell whoever sees the fit fail, if it has been charged."""
+        if self._entry is None:
+            return None
+        return (
+            f"the fit failed after it was charged: entry {self._entry.number} of the ledger "
+            f"{self._ledger.path!r}"
+        )
 
     def provenance(self) -> Provenance:
         """Return when the entry was written, for which data set, and its ID."""
@@ -201,3 +215,9 @@ class _Bill:
             dataset=self._ledger.dataset,
             ledger_entry=self._entry.id,
         )
+
+
+def _add_note(error: BaseException, bill: _Bill | None) -> None:
+    note = None if bill is None else bill.note()
+    if note is not None:
+        error.add_note(note)

@@ -27,6 +27,8 @@ __all__ = [
     "remaining",
 ]
 
+_STEPS = 16
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -61,8 +63,9 @@ class Charge:
         Whether a fit asks for it, or a person.
     neighbors : {"add_remove", "replace"}
         The neighbouring relation of the releases.
-    protects_units : bool
-        Whether all rows of a unit are protected together; otherwise, each row is.
+    protects_units : bool or None
+        Whether all rows of a unit are protected together, or each row. None if the cost is known
+        to hold for what the ledger protects.
     unit_name : str or None
         The name of the person-ID column, if there is one.
     max_rows : int or None
@@ -76,7 +79,7 @@ class Charge:
     times: int = 1
     kind: str = "fit"
     neighbors: Neighbors = "add_remove"
-    protects_units: bool = False
+    protects_units: bool | None = None
     unit_name: str | None = None
     max_rows: int | None = None
 
@@ -180,33 +183,36 @@ def charged(settings: Settings, entries: Sequence[LedgerEntry], charge: Charge) 
     """
     if charge.neighbors != settings.neighbors:
         raise _incompatible(
-            f"has neighbors={settings.neighbors!r}, and this fit has {charge.neighbors!r}",
+            f"has neighbors={settings.neighbors!r}, and {charge.what} has {charge.neighbors!r}",
             "use the same relation, or another ledger",
         )
+    if charge.protects_units is None:
+        return charge
     if charge.protects_units:
         if settings.unit is None:
             raise _incompatible(
-                "protects rows, and this fit protects units", "Ledger.create(..., unit=...)"
+                f"protects rows, and {charge.what} protects units",
+                "create a ledger with a unit",
             )
         earlier = {entry.unit_name for entry in entries} - {None, charge.unit_name}
         if charge.unit_name is not None and earlier:
             raise _incompatible(
-                f"has entries for the units in column {min(map(str, earlier))!r}, and this fit "
-                f"protects those in {charge.unit_name!r}",
+                f"has entries for the units in column {min(map(str, earlier))!r}, and "
+                f"{charge.what} protects those in {charge.unit_name!r}",
                 "rename the column if both are the same people",
             )
         return charge
-    if settings.unit is None or charge.kind != "fit" or settings.rows_per_unit == 1:
+    if settings.unit is None or settings.rows_per_unit == 1:
         return charge
     if settings.rows_per_unit is None:
         raise _incompatible(
-            f"protects each {settings.unit}, and this fit protects rows",
-            "pass unit= and max_rows=, or create the ledger with rows_per_unit=",
+            f"protects each {settings.unit}, and {charge.what} protects rows",
+            "fit with a unit, or create a ledger with rows_per_unit",
         )
     if charge.mu is None:
         raise _incompatible(
-            f"protects each {settings.unit} with up to {settings.rows_per_unit} rows, and this "
-            "fit protects rows",
+            f"protects each {settings.unit} with up to {settings.rows_per_unit} rows, and "
+            f"{charge.what} protects rows",
             "only Gaussian fits are charged for several rows",
         )
     mu = fraction_up(Fraction(charge.mu) * settings.rows_per_unit)
@@ -276,7 +282,7 @@ def exceeded(
 
 
 def _affordable_epsilon(mu: float, delta: float) -> float | None:
-    """Return the largest epsilon whose mu, at delta, is at most a given one.
+    """Return the largest epsilon, but for a few ulps, whose mu at delta is at most a given one.
 
     Returns
     -------
@@ -295,6 +301,12 @@ def _affordable_epsilon(mu: float, delta: float) -> float | None:
     epsilon = gdp_epsilon(mu, delta)
     while gdp_mu(epsilon, delta) > mu:
         epsilon = math.nextafter(epsilon, 0.0)
+    # Several epsilons may have this mu: a budget of 2 is not to be shown as 1.9999999999999998.
+    for _ in range(_STEPS):
+        above = math.nextafter(epsilon, math.inf)
+        if gdp_mu(above, delta) > mu:
+            break
+        epsilon = above
     return epsilon
 
 

@@ -51,7 +51,7 @@ _TABLES = (
     """CREATE TABLE files (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         entry TEXT NOT NULL REFERENCES entries (id), name TEXT NOT NULL, checksum TEXT NOT NULL,
-        time TEXT NOT NULL, UNIQUE (entry, name, checksum))""",
+        time TEXT NOT NULL, hash TEXT NOT NULL, UNIQUE (entry, name, checksum))""",
     "CREATE TABLE place (id INTEGER PRIMARY KEY CHECK (id = 1), identity TEXT NOT NULL)",
     *(
         f"CREATE TRIGGER {table}_{action.lower()} BEFORE {action} ON {table} "
@@ -174,6 +174,8 @@ def _connect(path: str, mode: str) -> sqlite3.Connection:
         raise _missing(path)
     uri = f"{Path(path).absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(uri, uri=True, timeout=_WAIT, isolation_level=None)
+    # Damaged text is found by its hash, not by its encoding.
+    connection.text_factory = lambda text: str(text, "utf-8", "replace")
     try:
         # FULL in the WAL mode. EXTRA is the same there, and safer where WAL is not available.
         connection.execute("PRAGMA synchronous = EXTRA")
@@ -235,7 +237,7 @@ def _translated(path: str, error: sqlite3.Error) -> LedgerError:
     match _primary(error):
         case sqlite3.SQLITE_NOTADB:
             return _error(path, Code.DAMAGED, "is not a dpfit ledger, or is damaged", _RESTORE)
-        case sqlite3.SQLITE_CORRUPT:
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_ERROR | sqlite3.SQLITE_FORMAT:
             return damaged(path, "SQLite cannot read it")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
             return _error(

@@ -24,6 +24,7 @@ __all__ = ["add_file", "append", "insert_settings", "is_copy", "load", "set_plac
 
 _SETTINGS = [field.name for field in dataclasses.fields(Settings)]
 _ENTRY = [field.name for field in dataclasses.fields(LedgerEntry) if field.name != "files"]
+_FILE = ["entry", *(field.name for field in dataclasses.fields(ModelFile))]
 _CLOCK = "the clock went back"
 
 
@@ -55,11 +56,11 @@ def load(connection: sqlite3.Connection, path: str) -> tuple[Settings, tuple[Led
         raise damaged(path, "the settings do not match their checksum")
     settings = Settings(**dict(zip(_SETTINGS, values, strict=True)))
     files: dict[str, list[ModelFile]] = {}
-    for entry, name, checksum, time in _rows(
-        connection, "files", ["entry", "name", "checksum", "time"]
-    ):
-        one = ModelFile(name=name, checksum=checksum, time=time)
-        files.setdefault(entry, []).append(one)
+    for *row, own_hash in _rows(connection, "files", [*_FILE, "hash"]):
+        values = dict(zip(_FILE, row, strict=True))
+        if own_hash != _hash(values):
+            raise damaged(path, "a model file does not match its checksum")
+        files.setdefault(values.pop("entry"), []).append(ModelFile(**values))
     entries = []
     for number, row in enumerate(_rows(connection, "entries", [*_ENTRY, "chain"]), 1):
         values = dict(zip(_ENTRY, row, strict=False))
@@ -132,7 +133,7 @@ def add_file(connection: sqlite3.Connection, path: str, entry: str, new: ModelFi
         raise LedgerError(f"the ledger {path!r} has no entry {printable(entry)!r}", subject=path)
     same = "SELECT 1 FROM files WHERE entry = :entry AND name = :name AND checksum = :checksum"
     if not connection.execute(same, values).fetchone():
-        _insert(connection, "files", values)
+        _insert(connection, "files", {**values, "hash": _hash(values)})
 
 
 def is_copy(connection: sqlite3.Connection, path: str) -> bool:

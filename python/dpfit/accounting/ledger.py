@@ -7,6 +7,7 @@ import importlib
 import os
 import secrets
 import sqlite3
+from collections.abc import Sequence
 from typing import Any, Self, TypeAlias
 
 from dpfit._printable import printable
@@ -315,31 +316,31 @@ class Ledger:
             kind="added",
             neighbors=self.neighbors,
         )
-        return self.reserve(charge)
+        return self.reserve(charge)[0]
 
     def check(self, charge: Charge) -> None:
         """Raise the error that :meth:`reserve` would raise now; write nothing."""
-        file.write(self._path, lambda connection: self._charged(connection, charge), commit=False)
+        file.write(self._path, lambda connection: self._append(connection, [charge]), commit=False)
 
-    def reserve(self, charge: Charge) -> LedgerEntry:
+    def reserve(self, *charges: Charge) -> tuple[LedgerEntry, ...]:
         """Charge the ledger.
 
         Parameters
         ----------
-        charge : Charge
-            The cost.
+        *charges : Charge
+            The costs. All of them are charged, or none.
 
         Returns
         -------
-        LedgerEntry
-            The new entry, which is on disk.
+        tuple of LedgerEntry
+            The new entries, which are on disk.
 
         Raises
         ------
         BudgetExceeded
             If the budget does not allow it.
         ParameterError
-            If the charge protects something else than the ledger.
+            If a charge protects something else than the ledger.
         LedgerError
             If the file cannot be used or written.
 
@@ -352,12 +353,7 @@ class Ledger:
         -------
         To be called before noise is drawn. After an error nothing may be released.
         """
-
-        def act(connection: sqlite3.Connection) -> LedgerEntry:
-            cost, entries = self._charged(connection, charge)
-            return tables.append(connection, self._path, entries, cost)
-
-        return file.write(self._path, act)
+        return file.write(self._path, lambda connection: self._append(connection, charges))
 
     def add_model_file(self, entry: str, path: str | os.PathLike[str]) -> None:
         """Record the checksum of a model file, which the history then shows.
@@ -422,10 +418,10 @@ class Ledger:
         """Return a short description, without reading the file."""
         return f"Ledger({self._path!r})"
 
-    def _charged(
-        self, connection: sqlite3.Connection, charge: Charge
-    ) -> tuple[Charge, tuple[LedgerEntry, ...]]:
-        """Return what a charge costs, and the entries so far; raise if it must not be paid."""
+    def _append(
+        self, connection: sqlite3.Connection, charges: Sequence[Charge]
+    ) -> tuple[LedgerEntry, ...]:
+        """Write entries; raise if they must not be paid."""
         settings, entries = self._load(connection)
         if tables.is_copy(connection, self._path):
             raise LedgerError(
@@ -435,10 +431,13 @@ class Ledger:
                 subject=self._path,
                 hint="Ledger(path).adopt() goes on with this file",
             )
-        cost = charged(settings, entries, charge)
-        if not fits(settings, [*entries, cost]):
-            raise exceeded(self._path, settings, entries, cost)
-        return cost, entries
+        before = len(entries)
+        for charge in charges:
+            cost = charged(settings, entries, charge)
+            if not fits(settings, [*entries, cost]):
+                raise exceeded(self._path, settings, entries, cost)
+            entries += (tables.append(connection, self._path, entries, cost),)
+        return entries[before:]
 
     def _load(self, connection: sqlite3.Connection) -> tuple[Settings, tuple[LedgerEntry, ...]]:
         settings, entries = tables.load(connection, self._path)
