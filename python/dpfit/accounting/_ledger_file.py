@@ -34,6 +34,8 @@ _APPLICATION = 0x6470666C  # "dpfl", so that other SQLite files are not taken fo
 _PATIENCE, _WAIT = 60.0, 0.5
 # Errors that pass: another connection is writing, or opening or closing the log.
 _PASSING = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+# The second if a damaged name is part of SQLite's message.
+_PROBLEMS = (sqlite3.Error, UnicodeDecodeError)
 _COMPANIONS = ("-wal", "-shm", "-journal")
 
 _TABLES = (
@@ -208,7 +210,7 @@ def _patiently(path: str, attempt: Callable[[], T]) -> T:
     while True:
         try:
             return attempt()
-        except sqlite3.Error as error:
+        except _PROBLEMS as error:
             passes = _primary(error) in _PASSING and time.monotonic() < deadline
             problem = _translated(path, error)
         if not passes:
@@ -220,19 +222,19 @@ def _patiently(path: str, attempt: Callable[[], T]) -> T:
 def _errors_named(path: str) -> Iterator[None]:
     try:
         yield
-    except sqlite3.Error as error:
+    except _PROBLEMS as error:
         problem = _translated(path, error)
     else:
         return
     raise problem
 
 
-def _primary(error: sqlite3.Error) -> int:
+def _primary(error: Exception) -> int:
     """Return SQLite's code, without its details."""
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
 
 
-def _translated(path: str, error: sqlite3.Error) -> LedgerError:
+def _translated(path: str, error: Exception) -> LedgerError:
     """Return an error of SQLite as one of dpfit."""
     match _primary(error):
         case sqlite3.SQLITE_NOTADB:
