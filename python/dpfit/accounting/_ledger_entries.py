@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 from dpfit._rounding import fraction_down, fraction_up, root_of_ratio_down
 from dpfit._typing import Neighbors
-from dpfit.accounting._checks import DELTA_RANGE, EPSILON_RANGE
+from dpfit.accounting._checks import (
+    DELTA_RANGE,
+    EPSILON_RANGE,
+    check_count,
+    check_name,
+    check_neighbors,
+    check_positive,
+    check_within,
+)
 from dpfit.accounting.gdp import gdp_epsilon, gdp_mu
+from dpfit.accounting.provenance import utc_now
 from dpfit.accounting.statement import rounded_down, rounded_up
 from dpfit.exceptions import BudgetExceeded, ParameterError
 
@@ -21,12 +31,14 @@ __all__ = [
     "ModelFile",
     "Remaining",
     "Settings",
+    "as_columns",
     "charged",
     "exceeded",
     "fits",
     "remaining",
 ]
 
+_DELTA = 1e-6
 _STEPS = 16
 
 
@@ -43,6 +55,43 @@ class Settings:
     delta: float
     mu: float
     created: str
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        epsilon: float | None,
+        delta: float | None,
+        mu: float | None,
+        dataset: str,
+        unit: str | None,
+        rows_per_unit: int | None,
+        neighbors: Neighbors,
+    ) -> Self:
+        """Return the settings of a new ledger, with a random ID.
+
+        Privacy
+        -------
+        The mu of epsilon and delta is rounded down.
+        """
+        if (epsilon is None) == (mu is None):
+            raise ParameterError("give epsilon (and delta), or mu", subject="epsilon")
+        delta = _DELTA if delta is None else check_within("delta", delta, DELTA_RANGE)
+        if unit is None and rows_per_unit != 1:
+            raise ParameterError("rows_per_unit requires unit", subject="rows_per_unit")
+        return cls(
+            ledger=secrets.token_hex(16),
+            dataset=check_name("dataset", dataset),
+            unit=None if unit is None else check_name("unit", unit),
+            rows_per_unit=None
+            if rows_per_unit is None
+            else check_count("rows_per_unit", rows_per_unit),
+            neighbors=check_neighbors(neighbors),
+            epsilon=None if epsilon is None else float(epsilon),
+            delta=delta,
+            mu=check_positive("mu", mu) if epsilon is None else gdp_mu(epsilon, delta),
+            created=utc_now(),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +215,20 @@ class Remaining:
     mu: float
     epsilon: float | None
     delta: float
+
+
+def as_columns(entries: Sequence[LedgerEntry]) -> dict[str, list[Any]]:
+    """Return entries by field, with the names and checksums of model files as strings."""
+    names = [name for name in LedgerEntry.__dataclass_fields__ if name != "files"]
+    columns: dict[str, list[Any]] = {
+        name: [getattr(entry, name) for entry in entries] for name in names
+    }
+    for name in ("name", "checksum"):
+        # Most fits have one model file or none.
+        columns[f"file_{name}"] = [
+            ", ".join(getattr(file, name) for file in entry.files) or None for entry in entries
+        ]
+    return columns
 
 
 def charged(settings: Settings, entries: Sequence[LedgerEntry], charge: Charge) -> Charge:

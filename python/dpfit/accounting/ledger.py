@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
-import secrets
 import sqlite3
 from collections.abc import Sequence
 from typing import Any, Self, TypeAlias
@@ -15,12 +14,9 @@ from dpfit._typing import Neighbors
 from dpfit.accounting import _ledger_file as file
 from dpfit.accounting import _ledger_tables as tables
 from dpfit.accounting._checks import (
-    DELTA_RANGE,
     check_count,
     check_name,
-    check_neighbors,
     check_positive,
-    check_within,
     must_be,
 )
 from dpfit.accounting._ledger_entries import (
@@ -29,19 +25,17 @@ from dpfit.accounting._ledger_entries import (
     ModelFile,
     Remaining,
     Settings,
+    as_columns,
     charged,
     exceeded,
     fits,
     remaining,
 )
 from dpfit.accounting.events import ApproximateRelease
-from dpfit.accounting.gdp import gdp_mu
 from dpfit.accounting.provenance import utc_now
 from dpfit.exceptions import Code, LedgerError, ParameterError
 
 __all__ = ["Charge", "Ledger", "LedgerEntry", "LedgerLike", "ModelFile", "Remaining"]
-
-_DELTA = 1e-6
 
 
 class Ledger:
@@ -135,24 +129,14 @@ class Ledger:
         -------
         The budget cannot be changed later. `mu` is rounded down for epsilon and delta.
         """
-        if (epsilon is None) == (mu is None):
-            raise ParameterError("give epsilon (and delta), or mu", subject="epsilon")
-        delta = _DELTA if delta is None else check_within("delta", delta, DELTA_RANGE)
-        budget = check_positive("mu", mu) if epsilon is None else gdp_mu(epsilon, delta)
-        if unit is None and rows_per_unit != 1:
-            raise ParameterError("rows_per_unit requires unit", subject="rows_per_unit")
-        settings = Settings(
-            ledger=secrets.token_hex(16),
-            dataset=check_name("dataset", dataset),
-            unit=None if unit is None else check_name("unit", unit),
-            rows_per_unit=None
-            if rows_per_unit is None
-            else check_count("rows_per_unit", rows_per_unit),
-            neighbors=check_neighbors(neighbors),
-            epsilon=None if epsilon is None else float(epsilon),
+        settings = Settings.checked(
+            epsilon=epsilon,
             delta=delta,
-            mu=budget,
-            created=utc_now(),
+            mu=mu,
+            dataset=dataset,
+            unit=unit,
+            rows_per_unit=rows_per_unit,
+            neighbors=neighbors,
         )
         place = os.path.realpath(_checked_path(path))
 
@@ -235,16 +219,7 @@ class Ledger:
         ImportError
             If neither is installed.
         """
-        entries = self.history()
-        names = [name for name in LedgerEntry.__dataclass_fields__ if name != "files"]
-        columns: dict[str, list[Any]] = {
-            name: [getattr(entry, name) for entry in entries] for name in names
-        }
-        for name in ("name", "checksum"):
-            # Most fits have one model file or none.
-            columns[f"file_{name}"] = [
-                ", ".join(getattr(file, name) for file in entry.files) or None for entry in entries
-            ]
+        columns = as_columns(self.history())
         for library in ("pandas", "polars"):
             try:
                 return importlib.import_module(library).DataFrame(columns)

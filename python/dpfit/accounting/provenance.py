@@ -36,8 +36,8 @@ class Provenance:
 
     Privacy
     -------
-    Nothing in it depends on the data. The time is that of the start, so that it does not reveal how
-    long the fit took.
+    Nothing in it was read from the data. The time is from before the first release, to the second,
+    so that it does not reveal how long the fit took.
 
     Examples
     --------

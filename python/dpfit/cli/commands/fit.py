@@ -188,8 +188,8 @@ def fit(
     replaces_model = _is_model(output)
     if replaces_model and not force:
         raise wrong_use(
-            f"{str(output)!r} is a model; without it, what it cost would not be on record",
-            "give another name, or --force to replace it",
+            f"{str(output)!r} is a model, and the record of its cost would be lost",
+            "give another name; --force replaces it",
         )
     # Opened early, for its errors.
     account = None if ledger is None else Ledger(ledger)

@@ -93,8 +93,8 @@ def create(
         typer.Option(
             min=1,
             metavar="NUMBER",
-            help="Largest number of rows of a person in the data. Fits without --unit are charged "
-            "this many times. Needs --unit.",
+            help="Largest number of rows of a person in the data. Fits without --unit cost this "
+            "many times their mu. Needs --unit.",
         ),
     ] = 1,
     only_units: Annotated[
