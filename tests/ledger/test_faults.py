@@ -294,6 +294,26 @@ def test_a_restored_backup_is_refused(path, monkeypatch):
     refuses(path, monkeypatch, Code.COPIED)
 
 
+def test_a_restored_backup_is_refused_even_if_it_has_the_same_inode(path, monkeypatch):
+    """Inodes are used again. Here all files have the same one."""
+    try:
+        os.getxattr(path, "user.dpfit.ledger")
+    except (AttributeError, OSError):
+        pytest.skip("there are no extended attributes here")
+    backup = path.with_name("backup")
+    shutil.copy(path, backup)
+    os.replace(backup, path)
+    connection = sqlite3.connect(path)
+    (place,) = connection.execute("SELECT identity FROM place").fetchone()
+    same_inode = f"{path.stat().st_ino} {place.partition(' ')[2]}"
+    connection.execute("UPDATE place SET identity = ?", (same_inode,))
+    connection.commit()
+    connection.close()
+    refuses(path, monkeypatch, Code.COPIED)
+    Ledger(path).adopt()
+    fit(path)
+
+
 def test_a_renamed_ledger_is_the_same(path):
     ledger = Ledger(path)
     other = path.with_name("renamed.dpl")

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import dpfit
 from dpfit import BudgetExceeded, Ledger, LedgerError, ParameterError
 from dpfit.accounting import Charge, GDPAccountant, gdp_mu
-from dpfit.accounting._ledger_entries import Settings, charged, fits, remaining
+from dpfit.accounting._ledger_budget import charged, fits, remaining
+from dpfit.accounting._ledger_entries import Settings
 from dpfit.exceptions import Code
 
 BUDGET = {"epsilon": 2.0, "delta": 1e-6, "dataset": "NHANES 2017"}

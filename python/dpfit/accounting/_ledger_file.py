@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from typing import TypeVar
 
 from dpfit.exceptions import Code, LedgerError
 
-__all__ = ["VERSION", "create", "damaged", "identity", "read", "write"]
+__all__ = ["VERSION", "create", "damaged", "identity", "mark", "read", "write"]
 
 T = TypeVar("T")
 
@@ -36,6 +37,7 @@ _PATIENCE, _WAIT = 60.0, 0.5
 _PASSING = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 # The second if a damaged name is part of SQLite's message.
 _PROBLEMS = (sqlite3.Error, UnicodeDecodeError)
+_MARK = "user.dpfit.ledger"
 _COMPANIONS = ("-wal", "-shm", "-journal")
 
 _TABLES = (
@@ -154,6 +156,9 @@ def read(path: str, act: Callable[[sqlite3.Connection], T]) -> T:
 def identity(path: str) -> str:
     """Return what tells a file from its copies, and stays the same if it is renamed.
 
+    It is the inode and, where there are extended attributes, the mark of :func:`mark`: inodes of
+    deleted files are used again.
+
     Raises
     ------
     LedgerError
@@ -166,7 +171,18 @@ def identity(path: str) -> str:
         raise _missing(path) from None
     if found.st_nlink > 1:
         raise _error(path, Code.COPIED, "has several names (hard links)", "remove all but one")
-    return str(found.st_ino)
+    text = b""
+    if hasattr(os, "getxattr"):
+        with contextlib.suppress(OSError):
+            text = os.getxattr(path, _MARK)
+    return f"{found.st_ino} {text.hex()}"
+
+
+def mark(path: str) -> None:
+    """Give the file an attribute that most ways of copying do not copy, where that is possible."""
+    if hasattr(os, "setxattr"):
+        with contextlib.suppress(OSError):
+            os.setxattr(path, _MARK, secrets.token_bytes(8))
 
 
 def _connect(path: str, mode: str) -> sqlite3.Connection:

@@ -16,7 +16,7 @@ from typing import Any
 
 from dpfit._printable import printable
 from dpfit.accounting._ledger_entries import Charge, LedgerEntry, ModelFile, Settings
-from dpfit.accounting._ledger_file import damaged, identity
+from dpfit.accounting._ledger_file import damaged, identity, mark
 from dpfit.accounting.provenance import utc_now
 from dpfit.exceptions import LedgerError, LedgerWarning
 
@@ -32,6 +32,7 @@ def insert_settings(connection: sqlite3.Connection, path: str, settings: Setting
     """Write the settings of a new ledger, and which file it is."""
     values = dataclasses.asdict(settings)
     _insert(connection, "settings", {"id": 1, **values, "checksum": _hash(values)})
+    mark(path)
     _insert(connection, "place", {"id": 1, "identity": identity(path)})
 
 
@@ -144,6 +145,7 @@ def is_copy(connection: sqlite3.Connection, path: str) -> bool:
 
 def set_place(connection: sqlite3.Connection, path: str) -> None:
     """Make this file the one that the ledger is in."""
+    mark(path)
     connection.execute("UPDATE place SET identity = ?", (identity(path),))
 
 

@@ -19,6 +19,7 @@ from dpfit.accounting._checks import (
     check_positive,
     must_be,
 )
+from dpfit.accounting._ledger_budget import charged, exceeded, fits, remaining
 from dpfit.accounting._ledger_entries import (
     Charge,
     LedgerEntry,
@@ -26,10 +27,6 @@ from dpfit.accounting._ledger_entries import (
     Remaining,
     Settings,
     as_columns,
-    charged,
-    exceeded,
-    fits,
-    remaining,
 )
 from dpfit.accounting.events import ApproximateRelease
 from dpfit.accounting.provenance import utc_now
