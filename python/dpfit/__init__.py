@@ -9,10 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dpfit.accounting.ledger import Ledger
     from dpfit.exceptions import (
         BudgetExceeded,
         DpfitError,
         InsecureSeedWarning,
+        LedgerError,
+        LedgerWarning,
         ModelFileError,
         NotFiniteError,
         ParameterError,
@@ -39,6 +42,9 @@ __all__ = [
     "Date",
     "DpfitError",
     "InsecureSeedWarning",
+    "Ledger",
+    "LedgerError",
+    "LedgerWarning",
     "ModelFileError",
     "NotFiniteError",
     "Numeric",
@@ -60,6 +66,9 @@ _HOMES = {
     "BudgetExceeded": "dpfit.exceptions",
     "DpfitError": "dpfit.exceptions",
     "InsecureSeedWarning": "dpfit.exceptions",
+    "Ledger": "dpfit.accounting.ledger",
+    "LedgerError": "dpfit.exceptions",
+    "LedgerWarning": "dpfit.exceptions",
     "ModelFileError": "dpfit.exceptions",
     "NotFiniteError": "dpfit.exceptions",
     "ParameterError": "dpfit.exceptions",

@@ -13,7 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 from dpfit._parameters import Budget, budget, entropy, integer, one_of, switch
 from dpfit._typing import Array, Floats, Neighbors
 from dpfit._validation import validate
-from dpfit.accounting import PrivacyRecord
+from dpfit.accounting import (
+    Charge,
+    Ledger,
+    LedgerEntry,
+    LedgerLike,
+    PrivacyRecord,
+    Provenance,
+    utc_now,
+)
+from dpfit.exceptions import ParameterError
 from dpfit.release import Releaser
 
 __all__ = ["PrivateRegressor"]
@@ -29,9 +38,13 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
     delta: float | None
     mu: float | None
     neighbors: Neighbors
+    ledger: LedgerLike | None = None
     n_jobs: int | None
     random_state: Any
     privacy_: PrivacyRecord
+    provenance_: Provenance
+    # Whether mu is the cost of a fit. If not, it is epsilon and delta.
+    _is_gaussian = True
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model. Each call to `fit` spends the budget again.
@@ -51,7 +64,8 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         Privacy
         -------
         All fitted attributes together satisfy the guarantee in `privacy_`. If the fit fails or is
-        interrupted, the model does not change.
+        interrupted, the model does not change. A ledger is charged before the first noise is drawn:
+        a fit that fails later has spent its budget.
         """
         return self._spend(X, y)
 
@@ -63,6 +77,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         If memory is short, the message of NumPy contains a shape, and so the number of rows. It is
         replaced.
         """
+        bill: _Bill | None = None
         try:
             # Released numbers may be wild, and a warning must not reveal that.
             with self._all_or_nothing(), np.errstate(all="ignore"):
@@ -72,6 +87,11 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
                 for name in _SWITCHES & self.get_params().keys():
                     switch(name, getattr(self, name))
                 spend = budget(self.epsilon, self.delta, self.mu)
+                unit = details.get("unit")
+                max_rows = None if unit is None else rows_per_unit
+                unit_name = unit if isinstance(unit, str) else None
+                started = utc_now()
+                bill = self._bill(spend, max_rows, unit_name)
                 X, y = self._checked(X, y, details)
                 source = entropy(self.random_state)
                 releaser = Releaser(
@@ -79,21 +99,58 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
                     cast(Neighbors, neighbors),
                     n_jobs=self.n_jobs,
                     rows_per_unit=rows_per_unit,
+                    reserve=bill,
                 )
-                unit = details.get("unit")
                 notes = self._fit(X, y, spend, releaser, **details)
                 self.privacy_ = PrivacyRecord.from_events(
                     releaser.events,
                     **cast(Any, spend.named()),
                     insecure_seed=source.is_insecure,
-                    max_rows=None if unit is None else rows_per_unit,
-                    unit_name=unit if isinstance(unit, str) else None,
+                    max_rows=max_rows,
+                    unit_name=unit_name,
                     notes=notes,
                 )
+                self.provenance_ = bill.provenance() if bill else Provenance(fitted_at=started)
             return self
         except MemoryError:
-            pass
-        raise MemoryError("there is not enough memory for this fit")
+            problem = MemoryError("there is not enough memory for this fit")
+        except BaseException as error:
+            _add_note(error, bill)
+            raise
+        _add_note(problem, bill)
+        raise problem
+
+    def _bill(self, spend: Budget, max_rows: int | None, unit_name: str | None) -> _Bill | None:
+        """Return what a fit will charge its ledger, if it has one and that can pay.
+
+        Privacy
+        -------
+        Seeded noise protects nobody, so no cost would be the right one. `BaggingRegressor` and
+        `AdaBoostRegressor` seed their members, and draw rows repeatedly, which a fit cannot see.
+        """
+        if self.ledger is None:
+            return None
+        ledger = Ledger.of(self.ledger)
+        if self.random_state is not None:
+            raise ParameterError(
+                "a fit with random_state is not private and cannot be charged to a ledger",
+                subject="random_state",
+                hint="leave random_state out; ensembles that resample rows, such as "
+                "BaggingRegressor, set it and cannot be used with a ledger",
+            )
+        charge = Charge(
+            what=type(self).__name__,
+            mu=spend.mu if self._is_gaussian else None,
+            epsilon=spend.epsilon,
+            delta=spend.delta,
+            neighbors=self.neighbors,
+            protects_units=max_rows is not None,
+            unit_name=unit_name,
+            max_rows=max_rows,
+        )
+        # Before rows are read. It is checked again when it is written.
+        ledger.check(charge)
+        return _Bill(ledger, charge)
 
     def _checked(self, X: Any, y: Any, details: dict[str, Any]) -> tuple[Any, Any]:
         """Return X and y as `_fit` takes them."""
@@ -128,3 +185,39 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         finite = not self.__sklearn_tags__().input_tags.allow_nan
         rows = validate(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
         return cast(Floats, rows)
+
+
+class _Bill:
+    """What a fit charges its ledger, as soon as it releases something."""
+
+    def __init__(self, ledger: Ledger, charge: Charge) -> None:
+        self._ledger, self._charge = ledger, charge
+        self._entry: LedgerEntry | None = None
+
+    def __call__(self) -> None:
+        """Write the entry."""
+        (self._entry,) = self._ledger.reserve(self._charge)
+
+    def note(self) -> str | None:
+        """Return what to tell whoever sees the fit fail, if it has been charged."""
+        if self._entry is None:
+            return None
+        return (
+            f"the fit failed after it was charged: entry {self._entry.number} of the ledger "
+            f"{self._ledger.path!r}"
+        )
+
+    def provenance(self) -> Provenance:
+        """Return when the entry was written, for which data set, and its ID."""
+        assert self._entry is not None
+        return Provenance(
+            fitted_at=self._entry.time,
+            dataset=self._ledger.dataset,
+            ledger_entry=self._entry.id,
+        )
+
+
+def _add_note(error: BaseException, bill: _Bill | None) -> None:
+    note = None if bill is None else bill.note()
+    if note is not None:
+        error.add_note(note)

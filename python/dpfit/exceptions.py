@@ -15,6 +15,8 @@ __all__ = [
     "Code",
     "DpfitError",
     "InsecureSeedWarning",
+    "LedgerError",
+    "LedgerWarning",
     "ModelFileError",
     "NotFiniteError",
     "ParameterError",
@@ -47,6 +49,13 @@ class Code(enum.StrEnum):
     NOT_UTF8 = "not-utf8"
     DELIMITER = "delimiter"
     TEMPORARY_FILE = "temporary-file"
+    EXISTS = "exists"
+    DAMAGED = "damaged"
+    READ_ONLY = "read-only"
+    DISK_FULL = "disk-full"
+    NEWER_VERSION = "newer-version"
+    BUSY = "busy"
+    COPIED = "copied"
 
 
 class DpfitError(Exception):
@@ -106,5 +115,16 @@ class BudgetExceeded(DpfitError):  # noqa: N818 - the name says what happened
     """The requested privacy cost exceeds the budget."""
 
 
+class LedgerError(DpfitError):
+    """A ledger cannot be used: it is missing, damaged, a copy, or cannot be written.
+
+    Nothing was released, and whatever the ledger contains is unchanged.
+    """
+
+
 class InsecureSeedWarning(UserWarning):
     """The noise comes from a fixed seed, so the result is not private."""
+
+
+class LedgerWarning(UserWarning):
+    """A ledger is in order, but something about its history is unusual."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -54,6 +54,9 @@ class Releaser:
         Threads.
     rows_per_unit : int, default 1
         How many rows of the table may belong to one unit.
+    reserve : callable, optional
+        Called once, before the first noise is drawn; for a ledger. If it raises, nothing is
+        released.
 
     Privacy
     -------
@@ -69,7 +72,9 @@ class Releaser:
         *,
         n_jobs: int | None = None,
         rows_per_unit: int = 1,
+        reserve: Callable[[], None] | None = None,
     ) -> None:
+        self._reserve = reserve
         self._entropy = entropy
         self._relation = Relation(neighbors, rows_per_unit)
         self._n_jobs = n_jobs
@@ -105,7 +110,10 @@ class Releaser:
         """
         components = statistic.components(self._relation)
         sigmas = _sigmas(components, mus)
-        value = statistic.noisy(table.sum(statistic), Noise(sigmas, self._entropy, self._n_jobs))
+        # Rows that cannot be read are found here, before anything is spent.
+        exact = table.sum(statistic)
+        self._reserve_once()
+        value = statistic.noisy(exact, Noise(sigmas, self._entropy, self._n_jobs))
         for component, mu in zip(components, mus, strict=True):
             self._record(component.name, component.sensitivity * statistic.resolution, mu)
         return Released(value, tuple(sigma * statistic.resolution for sigma in sigmas))
@@ -132,15 +140,24 @@ class Releaser:
 
         Privacy
         -------
-        It is ``random.SystemRandom``, which keeps no state, unless the entropy is seeded.
+        It is ``random.SystemRandom``, which keeps no state, unless the entropy is seeded. To ask
+        for it counts as the first release.
         """
+        self._reserve_once()
         if not self._entropy.is_insecure:
             return random.SystemRandom()
         return random.Random(_native.rounded_gaussian(2.0**90, 1, self._entropy)[0])
 
     def record(self, *events: Event) -> None:
         """Record the events of a mechanism that is not Gaussian."""
+        self._reserve_once()
         self._events.extend(events)
+
+    def _reserve_once(self) -> None:
+        if self._reserve is not None:
+            self._reserve()
+            # Only now: after an error, the next release has to fail, too.
+            self._reserve = None
 
     def _record(self, statistic: str, sensitivity: float, mu: float) -> None:
         event = Release(

@@ -9,8 +9,9 @@ import pyarrow.csv as pc
 import pytest
 import typer
 
+from dpfit import Ledger
 from dpfit.cli import run
-from dpfit.cli.commands import budget, demo, fit, predict, schema, show
+from dpfit.cli.commands import budget, demo, fit, ledger, predict, schema, show
 from dpfit.demo import SCHEMA, diamonds
 
 from . import tool
@@ -26,6 +27,10 @@ HELPS = {
     "budget add": budget.ADD_EXAMPLES,
     "schema infer": schema.EXAMPLES,
     "demo": demo.EXAMPLES,
+    "ledger create": ledger.EXAMPLES,
+    "ledger show": ledger.SHOW_EXAMPLES,
+    "ledger add": ledger.ADD_EXAMPLES,
+    "ledger adopt": ledger.ADOPT_EXAMPLES,
 }
 
 
@@ -50,7 +55,12 @@ def test_examples_are_shown(folder, quick, command):
     "line",
     sorted({line for lines in HELPS.values() for line in lines} - {line for line, _ in blocks()}),
 )
-def test_an_example_runs(in_a_shell, line):
+def test_an_example_runs(in_a_shell, tmp_path, line):
+    if line.startswith("dpfit fit"):
+        # A model is not replaced.
+        (tmp_path / "model.json").unlink()
+    if "study.dpl" in line and "create" not in line:
+        Ledger.create(tmp_path / "study.dpl", epsilon=2.0, dataset="x")
     done = in_a_shell(line)
     assert done.returncode == 0, done.stderr
     assert done.stdout or ">" in line
@@ -94,6 +104,7 @@ def test_the_page_lists_every_field_of_the_json(in_a_shell):
         "dpfit schema infer data.csv --json",
         "dpfit budget -e 1 --json",
         "dpfit budget add model1.json --json",
+        "dpfit ledger create new.dpl --epsilon 1 --dataset x --json",
     ):
         names = list(json.loads(in_a_shell(line).stdout))
         assert [n for n in names if not (f"`{n}`" in page or n.startswith("intercept_"))] == []
@@ -101,6 +112,7 @@ def test_the_page_lists_every_field_of_the_json(in_a_shell):
 
 def test_the_commands_of_the_readme_run(in_a_shell, tmp_path):
     table = diamonds()
+    (tmp_path / "model.json").unlink()
     pc.write_csv(table, tmp_path / "data.csv")
     pc.write_csv(table.slice(0, 100).drop_columns(["price"]), tmp_path / "new.csv")
     text = (ROOT / "README.md").read_text("utf-8")

@@ -199,8 +199,20 @@ def test_a_missing_header_gets_a_note(folder, quick, tmp_path):
     )
 
 
-def test_replacing_a_model_gets_a_note(folder, quick, tmp_path):
+def test_a_model_is_replaced_only_by_force(folder, quick, tmp_path):
     line = f"fit data.parquet -t price -e 1 -o {tmp_path}/m.json"
     (tmp_path / "m.json").write_text("something else")
     good(quickly(quick, folder, line))
-    assert b"replaces an earlier model" in quickly(quick, folder, line).stderr
+    model = (tmp_path / "m.json").read_bytes()
+    refused = quickly(quick, folder, line)
+    assert refused.returncode == 2
+    assert b"the record of its cost would be lost (hint: give another name; --force" in (
+        refused.stderr
+    )
+    assert (tmp_path / "m.json").read_bytes() == model
+    assert b"replaces an earlier model" in quickly(quick, folder, f"{line} --force").stderr
+    assert (tmp_path / "m.json").read_bytes() != model
+    # Of another version, or damaged: what it cost may still be read in it.
+    for text in ('{"dpfit_model": 99', '{\n "dpfit_model": 1, "library": "0.0"}'):
+        (tmp_path / "m.json").write_text(text)
+        assert quickly(quick, folder, line).returncode == 2

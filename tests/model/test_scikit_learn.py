@@ -59,6 +59,7 @@ OPTIONS = {
     "neighbors": "replace",
     "max_rows": None,
     "missing": "drop",
+    "ledger": None,
     "n_jobs": 1,
     "verbose": False,
     "random_state": 5,

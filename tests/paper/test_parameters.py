@@ -28,6 +28,7 @@ SIZE = [(0.0, "> 1e-50"), (-3.0, "> 1e-50"), (float("inf"), r"<= 1e\+50")]
 ROUND_NUMBERS = [(0, "from 1"), (-7, "from 1"), (10**7, "1000000")]
 SHARED = {
     "neighbors": [("substitute", "'add_remove', 'replace'"), (None, "'add_remove', 'replace'")],
+    "ledger": [(7, "a path or a Ledger"), ("", "a path or a Ledger"), (b"x", "a path or a Ledger")],
     "n_jobs": [(0, "from 1 to 1024"), (-2, "from 1 to 1024"), (1.5, "from 1 to 1024")],
     "random_state": [(-1, "from 0"), (2**64, "from 0"), (0.5, "from 0")],
 }
@@ -123,7 +124,8 @@ NUMBERS = [
     (cls, name)
     for cls, wrong in WRONG.items()
     for name in wrong
-    if name not in ("neighbors", "ridge", "learning_rate", "split", "random_state", "n_jobs")
+    if name
+    not in ("ledger", "neighbors", "ridge", "learning_rate", "split", "random_state", "n_jobs")
 ]
 
 

@@ -12,6 +12,8 @@
 ``GDPAccountant``      composes events; returns epsilon(delta) and delta(epsilon)
 ``Release``            a Gaussian release; ``ApproximateRelease`` is an (epsilon, delta) one
 ``PrivacyRecord``      the attribute ``privacy_`` of a fitted estimator
+``Ledger``             a budget in a file, from which every fit on a data set is paid
+``Provenance``         the attribute ``provenance_``: time, data set, entry in the ledger
 =====================  ==========================================================================
 
 Privacy
@@ -43,6 +45,8 @@ from dpfit.accounting.gdp import (
     per_round,
     split,
 )
+from dpfit.accounting.ledger import Charge, Ledger, LedgerEntry, LedgerLike, ModelFile, Remaining
+from dpfit.accounting.provenance import Provenance, utc_now
 from dpfit.accounting.record import PrivacyRecord
 
 __all__ = [
@@ -50,11 +54,18 @@ __all__ = [
     "EPSILON_RANGE",
     "ApproximateRelease",
     "BudgetTracker",
+    "Charge",
     "Event",
     "GDPAccountant",
+    "Ledger",
+    "LedgerEntry",
+    "LedgerLike",
+    "ModelFile",
     "Neighbors",
     "PrivacyRecord",
+    "Provenance",
     "Release",
+    "Remaining",
     "compose",
     "event_from_dict",
     "gaussian_sigma",
@@ -63,4 +74,5 @@ __all__ = [
     "gdp_mu",
     "per_round",
     "split",
+    "utc_now",
 ]

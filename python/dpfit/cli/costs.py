@@ -48,6 +48,7 @@ class Cost(NamedTuple):
     # Of a model; the content of its file is for recognising copies.
     record: PrivacyRecord | None = None
     content: str | None = None
+    dataset: str | None = None
 
     def __str__(self) -> str:
         times = f"; {self.times} times" if self.times > 1 else ""
@@ -86,6 +87,7 @@ class Cost(NamedTuple):
         return {
             **{name: getattr(self, name) for name in fields},
             **{name: getattr(self.record, name, None) for name in protection},
+            "dataset": self.dataset,
         }
 
 
@@ -103,7 +105,9 @@ def cost_of_model(path: Path) -> Cost:
     model = open_model(path)
     record = model.privacy_
     cost = Cost(str(path), record.mu, record.epsilon, record.delta)
-    return cost._replace(record=record, content=to_json(model))
+    provenance = model.model_.provenance
+    dataset = None if provenance is None else provenance.dataset
+    return cost._replace(record=record, content=to_json(model), dataset=dataset)
 
 
 def cost_of_fit(text: str) -> Cost:
@@ -181,6 +185,13 @@ def check_comparable(costs: Sequence[Cost]) -> list[str]:
                 "use --mu or --fit for a cost that you know to be comparable",
             )
     notes = []
+    datasets = {cost.dataset: cost.name for cost in reversed(costs) if cost.dataset is not None}
+    if len(datasets) > 1:
+        of = " and ".join(f"{name} of {dataset!r}" for dataset, name in datasets.items())
+        notes.append(
+            f"The models are of different data sets: {of}. The total is for people who are in all "
+            "of them."
+        )
     unnamed = [name for name, record in models if _is_unnamed(record)]
     if len(models) > 1 and unnamed:
         notes.append(

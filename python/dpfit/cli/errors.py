@@ -7,7 +7,7 @@ import re
 import shlex
 
 from dpfit._printable import printable
-from dpfit.exceptions import Code, DpfitError, NotFiniteError, ParameterError
+from dpfit.exceptions import Code, DpfitError, LedgerError, NotFiniteError, ParameterError
 
 __all__ = ["CommandError", "PipeClosed", "explain", "failure", "needs_extra", "wrong_use"]
 
@@ -19,13 +19,17 @@ _MESSAGES = {
 # What to do on the command line. The hint of an error is for Python.
 _LEAVE_OUT = "leave the column out with --without"
 _HINTS = {
+    Code.COPIED: "dpfit ledger adopt LEDGER goes on with this file",
+    Code.DAMAGED: "restore a backup, and add what was spent since then (dpfit ledger add)",
     Code.DELIMITER: "--delimiter sets the CSV delimiter",
     Code.MIXED_TYPES: f"correct the file, or {_LEAVE_OUT}",
     Code.NOT_FINITE: "--missing drop leaves such rows out",
     Code.NOT_UTF8: "iconv -f LATIN1 -t UTF-8 OLD.csv > NEW.csv",
     Code.NO_COLUMN: "dpfit schema infer DATA lists the columns",
     Code.NO_FILE: "DATA is a file, a folder, a pattern in quotes, or - for standard input",
+    Code.NEWER_VERSION: "pip install --upgrade dpfit",
     Code.NO_TARGET: "--target names the column to predict",
+    Code.READ_ONLY: "its user must be able to write both the file and its folder",
     Code.TEMPORARY_FILE: "TMPDIR sets the folder for temporary files",
     Code.TEXT_COLUMN: f"list its levels in a schema (dpfit schema infer), or {_LEAVE_OUT}",
     Code.WRONG_TYPE: f"convert it to numbers, strings or dates, or {_LEAVE_OUT}",
@@ -130,6 +134,8 @@ def _code(error: DpfitError) -> Code:
 
 def _hint(error: DpfitError, command: str) -> str:
     code = _code(error)
+    if isinstance(error, LedgerError) and code is Code.NO_FILE:
+        return "dpfit ledger create --help"
     if code is Code.DELIMITER and error.subject:
         return f"--delimiter {shlex.quote(error.subject)}"
     if code in _ABOUT_FILES:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from dpfit.cli.commands import budget, demo, fit, predict, schema, show
+from dpfit.cli.commands import budget, demo, fit, ledger, predict, schema, show
 from dpfit.cli.errors import PipeClosed, explain, wrong_use
 from dpfit.cli.options import Command
 from dpfit.cli.printing import epilog, unwrapped
@@ -69,6 +69,7 @@ for command, examples in (
 ):
     app.command(cls=Command, help=unwrapped(command), epilog=epilog(examples))(command)
 app.add_typer(budget.app, name="budget")
+app.add_typer(ledger.app, name="ledger")
 app.add_typer(schema.app, name="schema")
 
 

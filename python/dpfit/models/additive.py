@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpfit import _native
 from dpfit._parameters import integer
 from dpfit._typing import Floats, Missing, Neighbors
+from dpfit.accounting import LedgerLike
 from dpfit.engine.strategy import Curves
 from dpfit.engine.task import Fitted
 from dpfit.models.base import FittedAttribute, PrivateModel
@@ -50,6 +51,9 @@ class PrivateAdditiveRegression(PrivateModel):
         The number of rows to keep of each unit; for use with ``fit(..., unit=...)``.
     missing : {"error", "drop"}, default "error"
         What to do with rows that contain NaN or infinity.
+    ledger : Ledger, path or None
+        The ledger that pays for each fit: a :class:`dpfit.Ledger` or its file. A fit that its
+        budget does not allow raises `BudgetExceeded`.
     n_jobs : int or None
         The number of threads; None for all available.
     verbose : bool, default False
@@ -79,6 +83,8 @@ class PrivateAdditiveRegression(PrivateModel):
         target. "nothing": too few rows to find even the range of the target; predictions are noise.
     privacy_ : PrivacyRecord
         The releases of the fit and their privacy cost.
+    provenance_ : Provenance
+        When the model was fitted and, with a ledger, the data set and the entry.
     model_ : Model
         All of the above as one immutable value.
 
@@ -116,6 +122,7 @@ class PrivateAdditiveRegression(PrivateModel):
         neighbors: Neighbors = "add_remove",
         max_rows: int | None = None,
         missing: Missing = "error",
+        ledger: LedgerLike | None = None,
         n_jobs: int | None = None,
         verbose: bool = False,
         random_state: Any = None,
@@ -128,6 +135,7 @@ class PrivateAdditiveRegression(PrivateModel):
         self.neighbors = neighbors
         self.max_rows = max_rows
         self.missing = missing
+        self.ledger = ledger
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state

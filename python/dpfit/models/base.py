@@ -95,8 +95,9 @@ class PrivateModel(PrivateRegressor):
         Privacy
         -------
         All fitted attributes together satisfy the privacy guarantee of the budget. If the fit
-        fails or is interrupted, the estimator is left unchanged. Without `unit`, each row is
-        protected; with it, all rows of a unit. Names and types of columns are treated as public.
+        fails or is interrupted, the estimator is left unchanged. A ledger is charged before the
+        first noise is drawn: a fit that fails later has spent its budget. Without `unit`, each row
+        is protected; with it, all rows of a unit. Names and types of columns are treated as public.
         """
         if (unit is None) != (self.max_rows is None):
             raise ParameterError("unit and max_rows must be given together", subject="max_rows")
@@ -104,7 +105,7 @@ class PrivateModel(PrivateRegressor):
         # rows: with both, a round takes twice as long.
         with _threads_of_libraries().limit(limits=1, user_api="blas"), self._all_or_nothing():
             self._spend(X, y, rows_per_unit=self._rows_per_unit(), unit=unit)
-            self.model_ = self._draft(privacy=self.privacy_)
+            self.model_ = self._draft(privacy=self.privacy_, provenance=self.provenance_)
             del self._draft
         return self
 
@@ -268,6 +269,11 @@ class PrivateModel(PrivateRegressor):
         ----------
         path : str or path
             The file. An existing file is replaced, or left unchanged if saving fails.
+
+        Raises
+        ------
+        LedgerError
+            If the file was saved, but its checksum could not be recorded in the ledger.
 
         Privacy
         -------

@@ -20,6 +20,7 @@ import numpy as np
 from dpfit._atomic_file import whole_file
 from dpfit._parameters import budget
 from dpfit._printable import printable
+from dpfit.accounting import Ledger
 from dpfit.exceptions import DpfitError, ModelFileError, ParameterError
 from dpfit.models.model import Model
 from dpfit.schema import Schema
@@ -31,11 +32,11 @@ __all__ = ["from_json", "load", "save", "to_json"]
 
 
 # Version 2 distinguished dates from numbers and added the bias of coefficients; version 3 has the
-# fields of `Model`.
+# fields of `Model`; in version 4, `provenance` is one of them and may be missing.
 _VERSION = 4
 _FIELDS = {"dpfit_model", "library", "parameters", "model", "checksum"}
 # Parameters that are not saved, because they do not describe the model.
-_NOT_KEPT = {"n_jobs", "verbose", "random_state"}
+_NOT_KEPT = {"ledger", "n_jobs", "verbose", "random_state"}
 # What reading may raise, whatever the file contains: the last for deeply nested lists.
 _BAD_CONTENT = (
     DpfitError,
@@ -98,10 +99,14 @@ def from_json(text: str) -> PrivateModel:
 
 
 def save(model: PrivateModel, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to a file, completely or not at all."""
-    text = to_json(model)
+    """Write a fitted estimator to a file, completely or not at all; its ledger gets a checksum."""
+    content = to_json(model).encode()
     with whole_file(path) as file:
-        file.write(text.encode())
+        file.write(content)
+    provenance = model.model_.provenance
+    if model.ledger is not None and provenance is not None and provenance.ledger_entry is not None:
+        name = os.path.basename(os.fspath(path))
+        Ledger.of(model.ledger).add_checksum(provenance.ledger_entry, name, content)
 
 
 def load(path: str | os.PathLike[str]) -> PrivateModel:
@@ -220,6 +225,8 @@ def _model(content: Mapping[str, Any]) -> PrivateModel:
         parameters["schema"] = Schema.from_json(json.dumps(parameters["schema"]))
     model: PrivateModel = cls(**parameters)
     model.model_, model.privacy_ = value, value.privacy
+    if value.provenance is not None:
+        model.provenance_ = value.provenance
     model.n_features_in_ = len(value.kinds)
     if value.names is not None:
         model.feature_names_in_ = np.array(value.names, dtype=object)

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpfit._parameters import one_of
 from dpfit._typing import Array, Floats, Missing
-from dpfit.accounting import PrivacyRecord
+from dpfit.accounting import PrivacyRecord, Provenance
 from dpfit.exceptions import Code, NotFiniteError, ParameterError
 from dpfit.models.coefficients import CoefficientErrors, Coefficients
 from dpfit.models.effects import Curve, Effect, Levels, Line, NoEffect, effect_from_dict
@@ -60,6 +60,9 @@ class Model:
         What `predict` does with rows that contain NaN or infinity.
     privacy : PrivacyRecord
         The releases of the fit and their privacy cost.
+    provenance : Provenance or None
+        When the model was fitted and, with a ledger, the data set and the entry; None if that is
+        not known.
 
     Privacy
     -------
@@ -80,6 +83,7 @@ class Model:
     rounds: int
     missing: Missing
     privacy: PrivacyRecord
+    provenance: Provenance | None = None
 
     def __post_init__(self) -> None:
         """Check that columns, effects and errors match."""
@@ -203,6 +207,7 @@ class Model:
             "rounds": self.rounds,
             "missing": self.missing,
             "privacy": self.privacy.to_dict(),
+            **({} if self.provenance is None else {"provenance": self.provenance.to_dict()}),
         }
 
     @classmethod
@@ -214,7 +219,7 @@ class Model:
         DpfitError, KeyError, TypeError, ValueError, and others
             If the dictionary does not describe a model.
         """
-        if wrong := data.keys() ^ {field.name for field in fields(cls)}:
+        if wrong := (data.keys() | {"provenance"}) ^ {field.name for field in fields(cls)}:
             raise ValueError(f"missing or unknown field {min(wrong)!r}")
         kinds = Schema.from_json(json.dumps(data["kinds"]))
         names, variance, errors = data["names"], data["residual_variance"], data["errors"]
@@ -235,6 +240,7 @@ class Model:
             rounds=int(data["rounds"]),
             missing=cast(Missing, one_of("missing", data["missing"], ("error", "drop"))),
             privacy=PrivacyRecord.from_dict(data["privacy"]),
+            provenance=Provenance.from_dict(data["provenance"]) if "provenance" in data else None,
         )
         # The statement is not compared: it is derived from the checked record by this version.
         if {**model.to_dict(), "privacy": None} != {**data, "privacy": None}:

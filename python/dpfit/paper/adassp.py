@@ -11,7 +11,7 @@ import numpy as np
 from dpfit._parameters import Budget, integer, one_of, real, share, shares
 from dpfit._progress import rounds_done
 from dpfit._typing import Array, Floats, Neighbors
-from dpfit.accounting import per_round, split
+from dpfit.accounting import LedgerLike, per_round, split
 from dpfit.engine.solve import LearningRate, Ridge, inverse, learning_rate
 from dpfit.paper._linear import LinearModel
 from dpfit.release import Releaser
@@ -135,6 +135,9 @@ class BoostedAdaSSP(_SufficientStatistics):
         Whether to add a constant feature of magnitude `x_bound`. The sensitivity accounts for it.
     clip_predictions : bool, default True
         Whether `predict` clips rows as `fit` does.
+    ledger : Ledger or path, optional
+        The ledger that pays for each fit. A fit that its budget does not allow raises
+        `BudgetExceeded`.
     n_jobs : int, optional
         Number of threads. By default, the number of cores that the process may use.
     random_state : int, RandomState or Generator, optional
@@ -150,6 +153,8 @@ class BoostedAdaSSP(_SufficientStatistics):
         The intercept; 0 without `fit_intercept`.
     privacy_ : PrivacyRecord
         The privacy guarantee and the releases that it is based on.
+    provenance_ : Provenance
+        When the model was fitted and, with a ledger, the data set and the entry.
     n_rounds_ : int
         Number of rounds.
     x_bound_ : float
@@ -200,6 +205,7 @@ class BoostedAdaSSP(_SufficientStatistics):
         neighbors: Neighbors = "add_remove",
         fit_intercept: bool = False,
         clip_predictions: bool = True,
+        ledger: LedgerLike | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -217,6 +223,7 @@ class BoostedAdaSSP(_SufficientStatistics):
         self.neighbors = neighbors
         self.fit_intercept = fit_intercept
         self.clip_predictions = clip_predictions
+        self.ledger = ledger
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -243,12 +250,12 @@ class AdaSSP(_SufficientStatistics):
         Magnitude to which targets are clipped.
     split : tuple of three floats, default (1, 1, 1)
         Ratio in which mu is divided among X'X, X'y and the smallest eigenvalue.
-    ridge, neighbors, fit_intercept, clip_predictions, n_jobs, random_state
+    ridge, neighbors, fit_intercept, clip_predictions, ledger, n_jobs, random_state
         As in :class:`BoostedAdaSSP`.
 
     Attributes
     ----------
-    coef_, intercept_, privacy_, n_features_in_, feature_names_in_
+    coef_, intercept_, privacy_, provenance_, n_features_in_, feature_names_in_
         As in :class:`BoostedAdaSSP`.
 
     See Also
@@ -286,6 +293,7 @@ class AdaSSP(_SufficientStatistics):
         neighbors: Neighbors = "add_remove",
         fit_intercept: bool = False,
         clip_predictions: bool = True,
+        ledger: LedgerLike | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -299,6 +307,7 @@ class AdaSSP(_SufficientStatistics):
         self.neighbors = neighbors
         self.fit_intercept = fit_intercept
         self.clip_predictions = clip_predictions
+        self.ledger = ledger
         self.n_jobs = n_jobs
         self.random_state = random_state
 

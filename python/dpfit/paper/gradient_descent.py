@@ -9,7 +9,7 @@ import numpy as np
 from dpfit._parameters import Budget, integer, one_of, real
 from dpfit._progress import rounds_done
 from dpfit._typing import Array, Neighbors
-from dpfit.accounting import per_round, split
+from dpfit.accounting import LedgerLike, per_round, split
 from dpfit.engine.solve import LearningRate, learning_rate
 from dpfit.paper._linear import LinearModel
 from dpfit.release import Releaser
@@ -46,6 +46,9 @@ class DPGradientDescent(LinearModel):
         percent of mu squared.
     fit_intercept : bool, default False
         Whether to add a constant feature with value 1.
+    ledger : Ledger or path, optional
+        The ledger that pays for each fit. A fit that its budget does not allow raises
+        `BudgetExceeded`.
     n_jobs : int, optional
         Number of threads. By default, the number of cores that the process may use.
     random_state : int, RandomState or Generator, optional
@@ -61,6 +64,8 @@ class DPGradientDescent(LinearModel):
         The intercept; 0 without `fit_intercept`.
     privacy_ : PrivacyRecord
         The privacy guarantee and the releases that it is based on.
+    provenance_ : Provenance
+        When the model was fitted and, with a ledger, the data set and the entry.
     n_features_in_, feature_names_in_
         Number and names of the features, as in scikit-learn.
 
@@ -97,6 +102,7 @@ class DPGradientDescent(LinearModel):
         learning_rate: LearningRate = "constant",
         neighbors: Neighbors = "add_remove",
         fit_intercept: bool = False,
+        ledger: LedgerLike | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -109,6 +115,7 @@ class DPGradientDescent(LinearModel):
         self.learning_rate = learning_rate
         self.neighbors = neighbors
         self.fit_intercept = fit_intercept
+        self.ledger = ledger
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

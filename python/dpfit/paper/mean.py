@@ -11,7 +11,7 @@ from dpfit import _native
 from dpfit._parameters import Budget, integer, real
 from dpfit._progress import rounds_done
 from dpfit._typing import Array, Floats, Neighbors
-from dpfit.accounting import per_round, split
+from dpfit.accounting import LedgerLike, per_round, split
 from dpfit.estimator import PrivateRegressor
 from dpfit.release import Releaser
 from dpfit.statistics import Gradient, RowCount, RowMap, Scale, Table
@@ -47,6 +47,9 @@ class BoostedMean(PrivateRegressor):
         Whether neighbouring tables differ by adding or removing one row, or by replacing one row,
         as in the paper. With ``"add_remove"``, the number of rows is not public. It is released
         with noise.
+    ledger : Ledger or path, optional
+        The ledger that pays for each fit. A fit that its budget does not allow raises
+        `BudgetExceeded`.
     n_jobs : int, optional
         Number of threads. By default, the number of cores that the process may use.
     random_state : int, RandomState or Generator, optional
@@ -60,6 +63,8 @@ class BoostedMean(PrivateRegressor):
         The estimated mean.
     privacy_ : PrivacyRecord
         The privacy guarantee and the releases that it is based on.
+    provenance_ : Provenance
+        When the model was fitted and, with a ledger, the data set and the entry.
     n_features_in_, feature_names_in_
         Number and names of the features, as in scikit-learn.
 
@@ -94,6 +99,7 @@ class BoostedMean(PrivateRegressor):
         tau: float = 1.0,
         n_rounds: int = 100,
         neighbors: Neighbors = "add_remove",
+        ledger: LedgerLike | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -104,6 +110,7 @@ class BoostedMean(PrivateRegressor):
         self.tau = tau
         self.n_rounds = n_rounds
         self.neighbors = neighbors
+        self.ledger = ledger
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -8,9 +8,10 @@ import numpy as np
 
 from dpfit._parameters import Budget, integer
 from dpfit._typing import Array, Floats, Neighbors
+from dpfit.accounting import LedgerLike
 from dpfit.exceptions import NotFiniteError, ParameterError
 from dpfit.paper._linear import LinearModel
-from dpfit.paper._tukey import Grid, release_tukey_point
+from dpfit.paper._tukey import Grid, plan_tukey, release_tukey_point
 from dpfit.release import Releaser
 
 __all__ = ["TukeyEM"]
@@ -35,6 +36,9 @@ class TukeyEM(LinearModel):
         change affects one model.
     fit_intercept : bool, default False
         Whether to add a constant feature with value 1.
+    ledger : Ledger or path, optional
+        The ledger that pays for each fit. A fit that its budget does not allow raises
+        `BudgetExceeded`.
     n_jobs : int, optional
         Ignored; present for consistency with the other estimators.
     random_state : int, RandomState or Generator, optional
@@ -50,6 +54,8 @@ class TukeyEM(LinearModel):
         Whether the propose-test-release check passed. This outcome is part of the release.
     privacy_ : PrivacyRecord
         The privacy guarantee and the releases that it is based on.
+    provenance_ : Provenance
+        When the model was fitted and, with a ledger, the data set and the entry.
     n_features_in_, feature_names_in_
         Number and names of the features, as in scikit-learn.
 
@@ -78,6 +84,7 @@ class TukeyEM(LinearModel):
     passed_: bool
     # Not a Gaussian mechanism: there is no budget in mu.
     mu = None
+    _is_gaussian = False
 
     def __init__(
         self,
@@ -87,6 +94,7 @@ class TukeyEM(LinearModel):
         n_models: int = 1000,
         neighbors: Neighbors = "add_remove",
         fit_intercept: bool = False,
+        ledger: LedgerLike | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -95,6 +103,7 @@ class TukeyEM(LinearModel):
         self.n_models = n_models
         self.neighbors = neighbors
         self.fit_intercept = fit_intercept
+        self.ledger = ledger
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -106,6 +115,8 @@ class TukeyEM(LinearModel):
             X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
         if not (np.isfinite(X).all() and np.isfinite(y).all()):
             raise NotFiniteError("X or y contains NaN or infinity; drop or replace such rows")
+        # All that can fail because of parameters, before the budget is spent.
+        plan_tukey(spend.epsilon, spend.delta, n_models)
         source = releaser.random()
         # Parts are independent of each other and of the rows. Their probabilities differ by a
         # relative 2^-44 at most, which costs no privacy.

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpfit._typing import Missing, Neighbors
+from dpfit.accounting import Ledger
 from dpfit.cli import inputs
-from dpfit.cli.errors import CommandError, wrong_use
+from dpfit.cli.errors import wrong_use
 from dpfit.cli.model_json import model_as_json
 from dpfit.cli.options import (
     Data,
@@ -48,6 +49,7 @@ EXAMPLES = (
     "dpfit fit data.csv --target price --epsilon 1 --schema s.json -o model.json",
     "dpfit fit data.csv -t price -e 1 --additive --without cut -o model.json",
     "dpfit fit visits.csv -t cost -e 1 --unit patient --max-rows 5 -o model.json",
+    "dpfit fit data.parquet -t price -e 0.5 --ledger study.dpl -o model.json",
     "cat data.csv | dpfit fit - -t price -e 1 --without cut -o - > model.json",
 )
 
@@ -114,6 +116,14 @@ def fit(
             "(replace; the number of rows is then public)."
         ),
     ] = "add_remove",
+    ledger: Annotated[
+        Path | None,
+        _privacy(
+            metavar="LEDGER",
+            parser=input_path,
+            help="The ledger that pays for the fit. It refuses if its budget does not allow it.",
+        ),
+    ] = None,
     additive: Annotated[
         bool,
         _model("--additive", metavar="", help="Fit a curve instead of a line for each column."),
@@ -151,6 +161,10 @@ def fit(
         int | None,
         _reading(min=1, metavar="NUMBER", help="Number of threads. Default: all cores."),
     ] = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", metavar="", help="Replace FILE, even if it is a model."),
+    ] = False,
     json: Json = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", metavar="", help="Print only errors.")
@@ -160,7 +174,7 @@ def fit(
 
     Every fit spends its own budget, and the costs of all fits on the same data add up (see
     `dpfit budget add`). A fit that ends with an error spends nothing, unless the message says that
-    the model was written.
+    the model was written. With --ledger, the cost is written down before anything is released.
     """
     from dpfit._parameters import budget
 
@@ -172,9 +186,16 @@ def fit(
         raise wrong_use("-o - and --json both write to standard output", "choose one of them")
     budget(epsilon, delta, mu)  # checked before anything is read
     replaces_model = _is_model(output)
+    if replaces_model and not force:
+        raise wrong_use(
+            f"{str(output)!r} is a model, and the record of its cost would be lost",
+            "give another name; --force replaces it",
+        )
+    # Opened early, for its errors.
+    account = None if ledger is None else Ledger(ledger)
     with _reporting_spent_budget(str(output)) as model_is_out:
         # Opened first: a fit whose model cannot be written would waste its budget.
-        with open_output(str(output), *inputs.files_of(data, format), schema) as file:
+        with open_output(str(output), *inputs.files_of(data, format), schema, ledger) as file:
             scan, _ = inputs.open_table(data, format, delimiter, memory_limit)
             infer = f"dpfit schema infer {shlex.quote(str(data))} -o s.json"
             if delimiter != ",":
@@ -192,6 +213,7 @@ def fit(
                 neighbors=neighbors,
                 max_rows=max_rows,
                 missing=missing,
+                ledger=account,
                 n_jobs=jobs,
                 verbose=is_terminal() and not quiet,
             )
@@ -199,8 +221,13 @@ def fit(
             if str(output) == STANDARD or not os.path.isfile(file.name):
                 # A pipe or a device is read while it is written.
                 model_is_out()
-            file.write(to_json(model).encode())
+            content = to_json(model).encode()
+            file.write(content)
         model_is_out()
+        entry = model.provenance_.ledger_entry
+        if account is not None and entry is not None:
+            name = "standard output" if str(output) == STANDARD else output.name
+            account.add_checksum(entry, name, content)
         if str(output) != STANDARD and not quiet:
             _print(model, str(output), json=json)
     if replaces_model and not (quiet or json):
@@ -229,7 +256,10 @@ def _reporting_spent_budget(output: str) -> Iterator[Callable[[], None]]:
     try:
         yield model_is_out
         sys.stdout.flush()
-    except BaseException:
+    except BaseException as error:
+        for note in getattr(error, "__notes__", ()):
+            with contextlib.suppress(OSError):
+                print_note(f"dpfit: {note}")
         if is_out:
             where = "standard output, at least in part," if output == STANDARD else output
             with contextlib.suppress(OSError):
@@ -296,14 +326,14 @@ def _prepare(
 
 
 def _is_model(path: Path) -> bool:
-    """Return whether a file contains a model."""
+    """Return whether a file is a model, of any version, and even if it is damaged."""
     if not os.path.isfile(path):
         return False
     try:
-        inputs.open_model(path)
-    except (CommandError, OSError):
+        with open(path, "rb") as file:
+            return b'"dpfit_model"' in file.read(1 << 10)
+    except OSError:
         return False
-    return True
 
 
 def _print(model: PrivateModel, output: str, *, json: bool) -> None:

@@ -1,0 +1,192 @@
+"""What the budget of a ledger allows. Nothing here touches a file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from dpfit._rounding import fraction_down, fraction_up, root_of_ratio_down
+from dpfit.accounting._checks import DELTA_RANGE, EPSILON_RANGE
+from dpfit.accounting._ledger_entries import Charge, LedgerEntry, Remaining, Settings
+from dpfit.accounting.gdp import gdp_epsilon, gdp_mu
+from dpfit.accounting.statement import rounded_down, rounded_up
+from dpfit.exceptions import BudgetExceeded, ParameterError
+
+__all__ = ["charged", "exceeded", "fits", "remaining"]
+
+# How many doubles above an epsilon are tried.
+_STEPS = 16
+
+
+def charged(settings: Settings, entries: Sequence[LedgerEntry], charge: Charge) -> Charge:
+    """Return what a charge costs the ledger; refuse one that protects something else.
+
+    Raises
+    ------
+    ParameterError
+        If the guarantee of the charge says nothing about the ledger's unit.
+
+    Privacy
+    -------
+    The sum protects what every entry protects. A guarantee for rows protects a unit with k rows by
+    k times its mu (Dong, Roth and Su 2022, theorem 2.14), rounded up.
+    """
+    if charge.neighbors != settings.neighbors:
+        raise _incompatible(
+            f"has neighbors={settings.neighbors!r}, and {charge.what} has {charge.neighbors!r}",
+            "use the same relation, or another ledger",
+        )
+    if charge.protects_units is None:
+        return charge
+    if charge.protects_units:
+        if settings.unit is None:
+            raise _incompatible(
+                f"protects rows, and {charge.what} protects units",
+                "create a ledger with a unit",
+            )
+        earlier = {entry.unit_name for entry in entries} - {None, charge.unit_name}
+        if charge.unit_name is not None and earlier:
+            raise _incompatible(
+                f"has entries for the units in column {min(map(str, earlier))!r}, and "
+                f"{charge.what} protects those in {charge.unit_name!r}",
+                "rename the column if both are the same people",
+            )
+        return charge
+    if settings.unit is None or settings.rows_per_unit == 1:
+        return charge
+    if settings.rows_per_unit is None:
+        raise _incompatible(
+            f"protects each {settings.unit}, and {charge.what} protects rows",
+            "fit with a unit, or create a ledger with rows_per_unit",
+        )
+    if charge.mu is None:
+        raise _incompatible(
+            f"protects each {settings.unit} with up to {settings.rows_per_unit} rows, and "
+            f"{charge.what} protects rows",
+            "only Gaussian fits are charged for several rows",
+        )
+    mu = fraction_up(Fraction(charge.mu) * settings.rows_per_unit)
+    return replace(charge, mu=mu)
+
+
+def fits(settings: Settings, costs: Iterable[LedgerEntry | Charge]) -> bool:
+    """Return whether costs together are within the budget.
+
+    Privacy
+    -------
+    Sums are exact. If some costs are not Gaussian, their epsilons and deltas are subtracted from
+    the budget, and the others have to fit into the rest, as in `GDPAccountant`.
+    """
+    squares, epsilon, delta = _sums(costs)
+    if epsilon == delta == 0:
+        return squares <= Fraction(settings.mu) ** 2
+    if settings.epsilon is None:
+        return False
+    if epsilon > Fraction(settings.epsilon) or delta > Fraction(settings.delta):
+        return False
+    return squares == 0 or squares <= Fraction(_gaussian_budget(settings, epsilon, delta)) ** 2
+
+
+def remaining(settings: Settings, entries: Sequence[LedgerEntry]) -> Remaining:
+    """Return what is left of the budget.
+
+    Privacy
+    -------
+    Rounded down: a fit that asks for it can be paid.
+    """
+    squares, epsilon, delta = _sums(entries)
+    left = Fraction(_gaussian_budget(settings, epsilon, delta)) ** 2 - squares
+    mu = root_of_ratio_down(left.numerator, left.denominator, 0) if left > 0 else 0.0
+    return Remaining(mu, _affordable_epsilon(mu, settings.delta), settings.delta)
+
+
+def exceeded(
+    path: str, settings: Settings, entries: Sequence[LedgerEntry], cost: Charge
+) -> BudgetExceeded:
+    """Return the error for a cost that is not left, with what is."""
+    if cost.mu is None and settings.epsilon is None:
+        return BudgetExceeded(
+            f"the budget of the ledger {path!r} is a mu, from which a release that is not Gaussian "
+            "cannot be paid",
+            subject="ledger",
+            hint="Ledger.create(path, epsilon=..., delta=...)",
+        )
+    left = remaining(settings, entries)
+    asked = f"{cost.times} x " if cost.times > 1 else ""
+    hint = None
+    if cost.mu is not None:
+        asked += f"mu = {rounded_up(cost.mu)}"
+    else:
+        hint = f"it is not Gaussian, so its delta is taken from the ledger's {settings.delta:g}"
+        guarantee = (rounded_up(cost.epsilon or 0.0), rounded_up(cost.delta or 0.0))
+        asked += "epsilon = {}, delta = {}".format(*guarantee)
+    rest = f"mu = {rounded_down(left.mu)}"
+    if left.epsilon is not None:
+        rest += f" (epsilon = {rounded_down(left.epsilon)} at delta = {left.delta:g})"
+    return BudgetExceeded(
+        f"{cost.what} needs {asked}, and the ledger {path!r} of {settings.dataset!r} has {rest} "
+        "left",
+        subject="ledger",
+        hint=hint,
+    )
+
+
+def _affordable_epsilon(mu: float, delta: float) -> float | None:
+    """Return the largest epsilon, but for a few ulps, whose mu at delta is at most a given one.
+
+    Returns
+    -------
+    float or None
+        0 if there is none, None if epsilon could exceed its limit of 1000.
+
+    Privacy
+    -------
+    Rounded down: a fit with this epsilon and delta costs at most mu.
+    """
+    low, high = EPSILON_RANGE
+    if mu < gdp_mu(low, delta):
+        return 0.0
+    if mu >= gdp_mu(high, delta):
+        return None
+    epsilon = gdp_epsilon(mu, delta)
+    while gdp_mu(epsilon, delta) > mu:
+        epsilon = math.nextafter(epsilon, 0.0)
+    # Several epsilons may have this mu: a budget of 2 is not to be shown as 1.9999999999999998.
+    for _ in range(_STEPS):
+        above = math.nextafter(epsilon, math.inf)
+        if gdp_mu(above, delta) > mu:
+            break
+        epsilon = above
+    return epsilon
+
+
+def _sums(costs: Iterable[LedgerEntry | Charge]) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the exact sums of mu squared, and of epsilon and delta where there is no mu."""
+    squares: dict[float, int] = {}
+    epsilon = delta = Fraction()
+    for cost in costs:
+        if cost.mu is not None:
+            squares[cost.mu] = squares.get(cost.mu, 0) + cost.times
+        else:
+            epsilon += Fraction(cost.epsilon or 0.0) * cost.times
+            delta += Fraction(cost.delta or 0.0) * cost.times
+    return sum((Fraction(mu) ** 2 * n for mu, n in squares.items()), Fraction()), epsilon, delta
+
+
+def _gaussian_budget(settings: Settings, epsilon: Fraction, delta: Fraction) -> float:
+    """Return the mu of all Gaussian costs that other costs leave room for."""
+    if epsilon == delta == 0:
+        return settings.mu
+    if settings.epsilon is None:
+        return 0.0
+    rest_epsilon = fraction_down(Fraction(settings.epsilon) - epsilon)
+    rest_delta = fraction_down(Fraction(settings.delta) - delta)
+    if rest_epsilon < EPSILON_RANGE[0] or rest_delta < DELTA_RANGE[0]:
+        return 0.0
+    return gdp_mu(rest_epsilon, rest_delta)
+
+
+def _incompatible(problem: str, hint: str) -> ParameterError:
+    return ParameterError(f"the ledger {problem}", subject="ledger", hint=hint)

@@ -1,0 +1,221 @@
+"""What a ledger contains, as values."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from dpfit._typing import Neighbors
+from dpfit.accounting._checks import (
+    DELTA_RANGE,
+    check_count,
+    check_name,
+    check_neighbors,
+    check_positive,
+    check_within,
+)
+from dpfit.accounting.gdp import gdp_mu
+from dpfit.accounting.provenance import utc_now
+from dpfit.exceptions import ParameterError
+
+__all__ = [
+    "Charge",
+    "LedgerEntry",
+    "ModelFile",
+    "Remaining",
+    "Settings",
+    "as_columns",
+]
+
+_DELTA = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What was fixed when the ledger was created. `mu` is the whole budget."""
+
+    ledger: str
+    dataset: str
+    unit: str | None
+    rows_per_unit: int | None
+    neighbors: Neighbors
+    epsilon: float | None
+    delta: float
+    mu: float
+    created: str
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        epsilon: float | None,
+        delta: float | None,
+        mu: float | None,
+        dataset: str,
+        unit: str | None,
+        rows_per_unit: int | None,
+        neighbors: Neighbors,
+    ) -> Self:
+        """Return the settings of a new ledger, with a random ID.
+
+        Privacy
+        -------
+        The mu of epsilon and delta is rounded down.
+        """
+        if (epsilon is None) == (mu is None):
+            raise ParameterError("give epsilon (and delta), or mu", subject="epsilon")
+        delta = _DELTA if delta is None else check_within("delta", delta, DELTA_RANGE)
+        if unit is None and rows_per_unit != 1:
+            raise ParameterError("rows_per_unit requires unit", subject="rows_per_unit")
+        return cls(
+            ledger=secrets.token_hex(16),
+            dataset=check_name("dataset", dataset),
+            unit=None if unit is None else check_name("unit", unit),
+            rows_per_unit=None
+            if rows_per_unit is None
+            else check_count("rows_per_unit", rows_per_unit),
+            neighbors=check_neighbors(neighbors),
+            epsilon=None if epsilon is None else float(epsilon),
+            delta=delta,
+            mu=check_positive("mu", mu) if epsilon is None else gdp_mu(epsilon, delta),
+            created=utc_now(),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Charge:
+    """What is to be charged: a cost, and what it protects.
+
+    Parameters
+    ----------
+    what : str
+        What is paid for, such as the name of an estimator.
+    mu : float or None
+        The cost of Gaussian releases; None if they are not Gaussian.
+    epsilon, delta : float or None
+        The cost of other releases. Beside mu, they are for people to read.
+    times : int
+        How often the cost occurs.
+    kind : {"fit", "added"}
+        Whether a fit asks for it, or a person.
+    neighbors : {"add_remove", "replace"}
+        The neighbouring relation of the releases.
+    protects_units : bool or None
+        Whether all rows of a unit are protected together, or each row. None if the cost is known
+        to hold for what the ledger protects.
+    unit_name : str or None
+        The name of the person-ID column, if there is one.
+    max_rows : int or None
+        How many rows of a unit are used.
+    """
+
+    what: str
+    mu: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    times: int = 1
+    kind: str = "fit"
+    neighbors: Neighbors = "add_remove"
+    protects_units: bool | None = None
+    unit_name: str | None = None
+    max_rows: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """A model file that was saved after a fit: its name, the SHA-256 of its bytes, and when."""
+
+    name: str
+    checksum: str
+    time: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerEntry:
+    """One entry of a ledger.
+
+    Attributes
+    ----------
+    number : int
+        Entries are numbered 1, 2, 3, ... in the order in which they were written.
+    id : str
+        A random ID, which model files contain.
+    time : str
+        When it was written, in UTC.
+    kind : {"fit", "added", "adopted"}
+        A fit; a cost that a person added; or the decision to go on with a copy of the ledger.
+    user, host, process : str, str, int
+        Who wrote it.
+    what : str
+        What was paid for.
+    mu : float or None
+        The cost; None if it is not Gaussian. It includes the factor for several rows per unit.
+    epsilon, delta : float or None
+        The cost if there is no mu; otherwise, what the fit was asked for.
+    times : int
+        How often the cost occurred.
+    unit_name, max_rows : str or None, int or None
+        The person-ID column of the fit, and how many rows of a unit it used; None if it protects
+        rows.
+    remark : str
+        What was unusual, such as a clock that went back; empty if nothing was.
+    files : tuple of ModelFile
+        Model files of the fit.
+    """
+
+    number: int
+    id: str
+    time: str
+    kind: str
+    user: str
+    host: str
+    process: int
+    what: str
+    mu: float | None
+    epsilon: float | None
+    delta: float | None
+    times: int
+    unit_name: str | None
+    max_rows: int | None
+    remark: str = ""
+    files: tuple[ModelFile, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as a dictionary of plain values."""
+        return {**asdict(self), "files": [asdict(file) for file in self.files]}
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What is left of a ledger's budget.
+
+    Attributes
+    ----------
+    mu : float
+        A fit with this mu can still be paid for.
+    epsilon : float or None
+        A fit with this epsilon, at `delta`, can still be paid for. 0 if no epsilon is small
+        enough, None if every epsilon up to 1000 is.
+    delta : float
+        The delta of the ledger.
+    """
+
+    mu: float
+    epsilon: float | None
+    delta: float
+
+
+def as_columns(entries: Sequence[LedgerEntry]) -> dict[str, list[Any]]:
+    """Return entries by field, with the names and checksums of model files as strings."""
+    names = [name for name in LedgerEntry.__dataclass_fields__ if name != "files"]
+    columns: dict[str, list[Any]] = {
+        name: [getattr(entry, name) for entry in entries] for name in names
+    }
+    for name in ("name", "checksum"):
+        # Most fits have one model file or none.
+        columns[f"file_{name}"] = [
+            ", ".join(getattr(file, name) for file in entry.files) or None for entry in entries
+        ]
+    return columns
