@@ -14,6 +14,7 @@ __all__ = [
     "BudgetExceeded",
     "Code",
     "DpfitError",
+    "HiddenTargetWarning",
     "InsecureSeedWarning",
     "ModelFileError",
     "NotFiniteError",
@@ -108,3 +109,7 @@ class BudgetExceeded(DpfitError):  # noqa: N818 - the name says what happened
 
 class InsecureSeedWarning(UserWarning):
     """The noise comes from a fixed seed, so the result is not private."""
+
+
+class HiddenTargetWarning(UserWarning):
+    """The noise hides where the target lies, so predictions are not informative."""

@@ -73,9 +73,9 @@ def test_coefficients_are_the_models(linear):
     np.testing.assert_array_equal(dots.get_xdata(), moved[order])
     np.testing.assert_array_equal(dots.get_ydata(), np.arange(5))
     noise, both = ax.collections
-    for bars, sampling in ((noise, False), (both, True)):
+    for bars, inference in ((noise, "sample"), (both, "population")):
         ends = np.array(bars.get_segments())
-        expected = (linear.coef_interval(0.8, sampling=sampling)[:-1] * half)[order]
+        expected = (linear.coef_interval(0.8, inference=inference)[:-1] * half)[order]
         np.testing.assert_array_equal(ends[:, :, 0], expected)
         np.testing.assert_array_equal(ends[:, :, 1], np.arange(5)[:, None] * [1, 1])
     assert noise.get_linewidths()[0] > 3 * both.get_linewidths()[0]
@@ -178,7 +178,9 @@ def test_mean_only_says_so():
     linear = PrivateLinearRegression(neighbors="replace").fit(X, y)
     ax = linear.plot_coefficients()
     assert "Too few rows for slopes" in all_texts(ax.figure)
-    assert labels(ax) == ["column_0", "column_1", "column_2"]
+    # Nothing is known of any slope, so no name has a place.
+    assert labels(ax) == []
+    assert "3 terms are not shown" in ax.get_xlabel()
     additive = PrivateAdditiveRegression(neighbors="replace").fit(X, y)
     figure = additive.plot_curves()
     assert "Too few rows for curves" in all_texts(figure)

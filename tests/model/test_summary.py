@@ -21,7 +21,10 @@ from dpfit import (
     PrivateLinearRegression,
     Schema,
 )
-from dpfit.models.summary import Summary, _number, linear_summary, shortened
+from dpfit.models.names import distinct, shortened
+from dpfit.models.numbers import number_text
+from dpfit.models.summary import linear_summary
+from dpfit.models.tables import Summary
 
 LONG = "the_name_of_this_column_is_far_too_long_for_a_table_2"
 NAMES = ["age", "<b>&\"x'", LONG, "tab\there"]
@@ -104,16 +107,20 @@ def test_ranges_are_one_below_the_other(linear):
 def test_linear_numbers_are_the_models(linear):
     summary = linear.summary(0.9)
     assert summary.columns == (
-        *("", "coef", "std err", "noise", "sampling", "[0.05", "0.95]", "range"),
+        *("", "coef", "std err", "z", "p", "[0.05", "0.95]", "privacy", "range"),
     )
     assert [row[0] for row in summary.rows] == [*NAMES, "(intercept)"]
     noise, sampling = np.diag(linear.coef_noise_), np.diag(linear.coef_sampling_)
-    assert close(column(summary, "coef"), linear.coef_estimates_)
-    assert close(column(summary, "std err"), np.sqrt(noise + sampling))
-    assert close(column(summary, "noise"), np.sqrt(noise))
-    assert close(column(summary, "sampling"), np.sqrt(sampling))
-    assert close(column(summary, "[0.05"), linear.coef_interval(0.9)[:, 0])
-    assert close(column(summary, "0.95]"), linear.coef_interval(0.9)[:, 1])
+    error, estimates = np.sqrt(noise + sampling), linear.coef_estimates_
+    # The intercept is another one.
+    assert close(column(summary, "coef")[:-1], estimates[:-1])
+    assert close(column(summary, "std err")[:-1], error[:-1])
+    shown = [float(text) for text in column(summary, "z")[:-1]]
+    assert np.allclose(shown, (estimates / error)[:-1], atol=0.00501)
+    shown = [float(text.removesuffix(" %")) for text in column(summary, "privacy")[:-1]]
+    assert np.allclose(shown, 100 * (noise / error**2)[:-1], atol=0.501)
+    assert close(column(summary, "[0.05")[:-1], linear.coef_interval(0.9)[:-1, 0])
+    assert close(column(summary, "0.95]")[:-1], linear.coef_interval(0.9)[:-1, 1])
     facts = dict(summary.facts)
     deviation = facts.pop("Residual SD (approx.)")
     assert close([deviation], [np.sqrt(linear.residual_variance_)])
@@ -125,7 +132,7 @@ def test_linear_numbers_are_the_models(linear):
         "Rounds": str(linear.n_rounds_),
         "Protects": "each row",
     }
-    assert re.findall(r"\d[\d.]*", " ".join(summary.notes)) == ["0.05", "0.95", "90"]
+    assert re.findall(r"\d[\d.]*", " ".join(summary.notes[:2])) == ["0.05", "0.95", "90"]
 
 
 def test_additive_numbers_are_the_models(additive):
@@ -197,7 +204,7 @@ def test_a_target_that_the_noise_hides_has_no_interval(cls):
     assert len(summary.notes) == 1
     tables(summary)
     if cls is PrivateLinearRegression:
-        assert set(summary.rows[-1][1:7]) == {"-"}
+        assert set(summary.rows[-1][1:8]) == {"-"}
     assert model.status_ == "nothing"
     assert dict(summary.facts)["Target range (approx.)"] == "-"
 
@@ -261,7 +268,7 @@ def test_not_fitted(cls):
     ],
 )
 def test_numbers_have_four_or_five_digits(value, shown):
-    assert _number(value) == shown
+    assert number_text(value) == shown
 
 
 def test_narrow_ranges_are_told_apart(linear):
