@@ -13,13 +13,14 @@ from dpfit._parameters import integer
 from dpfit._typing import Floats, Missing, Neighbors
 from dpfit.engine.strategy import Curves
 from dpfit.engine.task import Fitted
-from dpfit.models.base import FittedAttribute, PrivateModel
 from dpfit.models.assembly import estimates_of, levels_of
+from dpfit.models.base import FittedAttribute, PrivateModel
 from dpfit.models.effects import Curve, Effect, NoEffect
 from dpfit.models.estimates import Inference, checked_inference, checked_level
 from dpfit.models.model import Assembled
 from dpfit.models.plots import plot_curves
-from dpfit.models.summary import Summary, additive_summary
+from dpfit.models.summary import additive_summary
+from dpfit.models.tables import Summary
 from dpfit.schema import Kind, Schema
 
 if TYPE_CHECKING:

@@ -62,7 +62,9 @@ class Term:
     weights: dict[int, float]
 
 
-def terms_of(model: Model, coding: Coding = "treatment") -> tuple[list[Term], float, dict[int, float]]:
+def terms_of(
+    model: Model, coding: Coding = "treatment"
+) -> tuple[list[Term], float, dict[int, float]]:
     """Return all terms, then the intercept (at x = 0), as predictions use it and as a function.
 
     Rows whose level is not listed have a term if there are any. Curves that bend have none.
@@ -100,9 +102,12 @@ def _shift(
     if not any(effect.seen):
         return np.zeros(effect.size)
     if coding == "treatment":
-        return np.eye(effect.size)[model.kinds[column].reference_place]
+        weights = np.zeros(effect.size)
+        weights[model.kinds[column].reference_place] = 1.0
+        return weights
     chosen = known if known.any() else np.array(effect.seen)
-    return chosen / chosen.sum()
+    average: Floats = chosen / chosen.sum()
+    return average
 
 
 def _levels(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,7 @@ class Contrast:
 
     def __str__(self) -> str:
         """Return the numbers as text."""
-        if np.isnan(self.std_error):
+        if math.isnan(self.std_error):
             return "not known: the noise hides a coefficient"
         low, high = map(number_text, self.interval)
         ends = " to ".join((low, high))
@@ -100,11 +101,16 @@ def contrast(
     result = model.estimates.of(matrix_of([total], model.size), inference)
     result.known[:] &= is_known
     (low, high), known = result.interval(level)[0], bool(result.known[0])
-    parts = [np.sqrt(part[0]) if known else np.nan for part in (result.noise, result.sampling)]
+    noise, sampling = (float(np.sqrt(part[0])) for part in (result.noise, result.sampling))
     return Contrast(
-        *(float(x) for x in (result.estimate[0], result.std_error[0], *parts)),
-        (float(low), float(high)),
-        *(float(x) for x in (result.z[0], result.p[0], level)),
+        estimate=float(result.estimate[0]),
+        std_error=float(result.std_error[0]),
+        noise=noise if known else math.nan,
+        sampling=sampling if known else math.nan,
+        interval=(float(low), float(high)),
+        z=float(result.z[0]),
+        p=float(result.p[0]),
+        level=level,
     )
 
 
@@ -118,7 +124,9 @@ def _wrong_name(model: Model, name: Any, known: list[str]) -> ParameterError:
         if model.kinds[place].levels:
             close = [f"{name}={level}" for level in model.kinds[place].levels]
             hint = f"name its levels: {_listed(close)}"
-            return _no_coefficient(f"column {name!r} has one coefficient for each level", name, hint)
+            return _no_coefficient(
+                f"column {name!r} has one coefficient for each level", name, hint
+            )
         hint = "predict(X, interval=0.95) has the errors of predictions"
         return _no_coefficient(f"column {name!r} has a curve, and no coefficient", name, hint)
     close = difflib.get_close_matches(str(name), known, _MOST_NAMES, 0.4) or known

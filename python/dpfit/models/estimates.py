@@ -143,7 +143,7 @@ class Estimates:
         """Copy the arrays, make the copies read-only, and check their shapes."""
         for name in ("values", *_PARTS, "known"):
             kind = np.bool_ if name == "known" else np.float64
-            array = np.array(getattr(self, name), dtype=kind)
+            array: Any = np.array(getattr(self, name), dtype=kind)
             if name in _PARTS and array.ndim == 2 and array.shape[0] == array.shape[1]:
                 # Rounding errors apart, they are symmetric, and files contain halves.
                 array = (array + array.T) / 2
@@ -234,7 +234,9 @@ class Estimates:
                     raise ValueError("expected the lower half of a matrix")
                 whole[place, : place + 1] = whole[: place + 1, place] = [decode(x) for x in row]
             parts.append(whole)
-        return cls(np.array(values), *parts, np.array(fields["known"], dtype=bool))
+        noise, sampling, spread = parts
+        known = np.array(fields["known"], dtype=bool)
+        return cls(np.array(values), noise, sampling, spread, known)
 
 
 def _variances(functions: Any, part: Floats) -> Floats:

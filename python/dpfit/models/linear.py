@@ -11,14 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 from dpfit._typing import Floats, Missing, Neighbors
 from dpfit.engine.strategy import Lines
 from dpfit.engine.task import Fitted
-from dpfit.models.base import FittedAttribute, PrivateModel
 from dpfit.models.assembly import estimates_of, levels_of
+from dpfit.models.base import FittedAttribute, PrivateModel
 from dpfit.models.coefficients import Coding, Coefficients, checked_coding
 from dpfit.models.effects import Effect, Line, NoEffect
 from dpfit.models.estimates import Inference, checked_inference
 from dpfit.models.model import Assembled
 from dpfit.models.plots import plot_coefficients
-from dpfit.models.summary import Summary, linear_summary
+from dpfit.models.summary import linear_summary
+from dpfit.models.tables import Summary
 from dpfit.schema import Kind, Schema
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from dpfit.schema import Kind, Level, Schema
 
 __all__ = ["Assembled", "Kinds", "Model"]
 
-# What an estimator makes of the engine's result: intercept, effects, and errors of their parameters.
+# What an estimator makes of the engine's result: intercept, effects, and estimates with errors.
 Assembled: TypeAlias = tuple[float, tuple[Effect, ...], Estimates]
 # What intervals of predictions are about.
 Kinds: TypeAlias = Literal["mean", "observation"]

@@ -57,14 +57,12 @@ def plot_coefficients(
     found = Coefficients.of(model, coding)
     outer = found.interval(level)[:-1]
     half = np.array([1.0 if term.level is not None else _half(*term.range) for term in found.terms])
-    known = np.isfinite(outer).all(axis=1)
+    known: Any = np.isfinite(outer).all(axis=1)
     moved = found.unshrunk[:-1] * half
     order = _order(found.terms, np.where(known, np.abs(moved), np.nan))
     count = max(len(order), 1)
     names = distinct(found.names)
-    labels = [
-        names[i] + (" (reference)" if found.terms[i].is_reference else "") for i in order
-    ]
+    labels = [names[i] + (" (reference)" if found.terms[i].is_reference else "") for i in order]
     if ax is None:
         height = max(1.5 + 0.27 * min(count, 12) + 0.15 * max(count - 12, 0), 2.2)
         longest = max((width_of(label) for label in labels), default=0)
@@ -74,7 +72,7 @@ def plot_coefficients(
     row = _height_in_points(ax) / (count + 0.2)
     ax.axvline(0.0, color=_LIGHT, linewidth=1.0, zorder=1)
     seed = _SEED if model.privacy.insecure_seed else None
-    dots = np.array([known[i] and not found.terms[i].is_reference for i in order], dtype=bool)
+    dots: Any = np.array([known[i] and not found.terms[i].is_reference for i in order], bool)
     if dots.any():
         shown, at = np.array(order)[dots], places[dots]
         inner = found.interval(level, "sample")[:-1]

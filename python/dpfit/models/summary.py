@@ -94,9 +94,7 @@ def _row(matrix: Any, place: int) -> tuple[list[int], list[float]]:
     return matrix.indices[start:stop].tolist(), matrix.data[start:stop].tolist()
 
 
-def _linear_notes(
-    model: Model, level: float, inference: Inference, coding: Coding
-) -> list[str]:
+def _linear_notes(model: Model, level: float, inference: Inference, coding: Coding) -> list[str]:
     """Return explanations of the columns of the table."""
     share = "privacy is the share of the variance of a coefficient's error that is due to privacy "
     if inference == "population":
@@ -165,7 +163,8 @@ def _hidden_terms(model: Model, found: Coefficients, coding: Coding) -> list[str
     known, notes = found.inferred().known[:-1], []
     names = distinct(found.names)
     references = _hidden_references(model) if coding == "treatment" else {}
-    hidden, absent = [], []
+    hidden: list[str] = []
+    absent: list[str] = []
     for term, name, is_known in zip(found.terms, names, known, strict=True):
         if is_known or term.is_reference or term.column in references:
             continue
@@ -176,7 +175,7 @@ def _hidden_terms(model: Model, found: Coefficients, coding: Coding) -> list[str
         reference = model.kinds[column].levels[model.kinds[column].reference_place]
         notes.append(
             f"Not known: levels of {name}, because the noise hides whether their reference "
-            f"{shortened(str(reference))} has rows. summary(coding=\"sum\") and contrast() "
+            f'{shortened(str(reference))} has rows. summary(coding="sum") and contrast() '
             "compare the other levels. Categorical(levels, reference=...) sets another reference."
         )
     if hidden:
@@ -195,13 +194,13 @@ def _hidden_terms(model: Model, found: Coefficients, coding: Coding) -> list[str
 
 def _hidden_references(model: Model) -> dict[int, str]:
     """Return columns, and their names, whose reference level may have no rows."""
-    found = {}
+    found: dict[int, str] = {}
     names = distinct(model.column_names)
     for column, (start, effect) in enumerate(zip(model.starts, model.effects, strict=False)):
         place = start + model.kinds[column].reference_place
-        if isinstance(effect, Levels) and effect.size > 1 and not model.estimates.known[place]:
-            if model.estimates.known[start : start + effect.size].any():
-                found[column] = names[column]
+        if isinstance(effect, Levels) and not model.estimates.known[place]:
+            own = model.estimates.known[start : start + effect.size]
+            found |= {column: names[column]} if own.any() else {}
     return found
 
 
@@ -277,8 +276,8 @@ def additive_summary(model: Model, inference: Inference = "population") -> Summa
         for key, value in shown.items():
             columns.setdefault(key, []).append(value)
         rows.append((name, width, *cells))
-    headings = ("", "range", "knots", "lowest", "highest", "importance", "edf")
-    headings += ("p (no effect)", "p (line)")
+    headings = ("", "range", "knots", "lowest", "highest", "importance")
+    tested = ("edf", "p (no effect)", "p (line)")
     notes = [
         "lowest and highest are the minimum and maximum of a feature's curve, in units of the "
         "target. A curve is zero on average and flat outside the range. importance is highest "
@@ -298,7 +297,7 @@ def additive_summary(model: Model, inference: Inference = "population") -> Summa
     notes = _hidden_target(model) or notes
     intercept = number_text(model.intercept) if model.status != "nothing" else NONE
     facts = [*_facts(model), ("Intercept", intercept)]
-    return _summary(model, facts, headings, rows, notes, columns)
+    return _summary(model, facts, (*headings, *tested), rows, notes, columns)
 
 
 def _number_or_none(value: float | None) -> float | None:
