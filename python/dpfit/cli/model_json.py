@@ -6,10 +6,6 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dpfit.models.curve_tests import curve_tests
-
 if TYPE_CHECKING:
     from dpfit.models.model import Model
 
@@ -52,6 +48,9 @@ def model_as_json(estimator: Any) -> dict[str, Any]:
 
 def _coefficients(model: Model) -> dict[str, Any]:
     """Return the coefficients and the intercept, with their errors and intervals."""
+    # Here, because commands that need no model start without NumPy.
+    import numpy as np
+
     found = model.coefficients
     inferred, ends = found.inferred(), found.interval(_CONFIDENCE)
     parts = {
@@ -93,6 +92,8 @@ def _coefficients(model: Model) -> dict[str, Any]:
 
 def _curves(model: Model) -> dict[str, Any]:
     """Return the curves of an additive model."""
+    from dpfit.models.curve_tests import curve_tests
+
     found, tests = [], curve_tests(model)
     for place, name in enumerate(model.column_names):
         x, height = model.curve(place)

@@ -88,7 +88,8 @@ class PrivateLinearRegression(PrivateModel):
         The number of boosting rounds.
     status_ : {"full", "mean", "nothing"}
         What the data allowed. "mean": too few rows for slopes; all predictions are the mean of the
-        target. "nothing": too few rows to find even the range of the target; predictions are noise.
+        target. "nothing": too few rows to find even the range of the target; all predictions are
+        the middle of its public bounds, or zero.
     privacy_ : PrivacyRecord
         The releases of the fit and their privacy cost.
     model_ : Model
