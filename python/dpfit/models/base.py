@@ -317,13 +317,16 @@ class PrivateModel(PrivateRegressor):
                 kind=cast(Kinds, one_of("kind", kind, get_args(Kinds))),
                 inference=checked_inference(inference),
             )
-        if model.status == "nothing":
-            warnings.warn(_HIDDEN, HiddenTargetWarning, stacklevel=2)
+        found, problem = None, None
         try:
-            return source.predict(model.kinds, predictor)
+            found = source.predict(model.kinds, predictor)
         except ParameterError as error:
             problem = error
-        raise error_in_prediction(problem)
+        if problem is not None:
+            raise error_in_prediction(problem)
+        if model.status == "nothing":
+            warnings.warn(_HIDDEN, HiddenTargetWarning, stacklevel=2)
+        return found
 
     def contrast(
         self,
