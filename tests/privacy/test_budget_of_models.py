@@ -145,7 +145,7 @@ def check_events(model, columns, relation, known, most):
     expected = {COUNT: rows, TARGET: bins, MAPPED: bins, SCORES: bins}
     for count in range(1, columns + 1):
         expected[features_histogram(count)] = rows * math.sqrt(count * both)
-    if model.residual_variance_ is None:
+    if model.n_rounds_ == 1:
         # The threshold of the mean, in half-widths of the target's range.
         tau = events[-1].sensitivity / (rows * both)
         assert np.abs(dpfit.engine.threshold.EDGES / tau - 1.0).min() < 2.0**-8
