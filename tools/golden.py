@@ -102,7 +102,7 @@ class Recorder:
             found["curves"] = [_plain(model.curve(i)[1]) for i in range(model.n_features_in_)]
         if hasattr(model, "coef_interval"):
             found["intervals"] = _plain(model.coef_interval())
-            found["noise_intervals"] = _plain(model.coef_interval(0.5, sampling=False))
+            found["noise_intervals"] = _plain(model.coef_interval(0.5, inference="sample"))
         if new is not None:
             found["predictions"] = _plain(np.asarray(model.predict(new), dtype=np.float64))
         self.cases[name] = found

@@ -83,7 +83,7 @@ def main():
             X, y = draw(np.random.default_rng((1, seed)), n, d, slopes, columns)
             model = PrivateLinearRegression(epsilon=epsilon, random_state=seed).fit(X, y)
             sample = least_squares(model, X, y)
-            noise_only += covered(model.coef_interval(LEVEL, sampling=False), sample)
+            noise_only += covered(model.coef_interval(LEVEL, inference="sample"), sample)
             with_sampling += covered(model.coef_interval(LEVEL), least_squares(model, *whole))
             true += covered(model.coef_interval(LEVEL), np.append(slopes, 0.0))
         for name, count in (

@@ -35,7 +35,7 @@ from dpfit import (
     PrivateLinearRegression,
     Schema,
 )
-from dpfit.exceptions import InsecureSeedWarning
+from dpfit.exceptions import HiddenTargetWarning, InsecureSeedWarning
 
 MODELS = {"linear": PrivateLinearRegression, "additive": PrivateAdditiveRegression}
 MOST_ROWS, MOST_COLUMNS = 50_000, 60
@@ -212,6 +212,7 @@ def problems(name, X, y, schema, epsilon, seed):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", InsecureSeedWarning)
+            warnings.simplefilter("ignore", HiddenTargetWarning)
             predicted = model.fit(X, y).predict(X)
             bad = not_finite(model)
             model.summary()

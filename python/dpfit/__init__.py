@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dpfit.exceptions import (
         BudgetExceeded,
         DpfitError,
+        HiddenTargetWarning,
         InsecureSeedWarning,
         LedgerError,
         LedgerWarning,
@@ -41,6 +42,7 @@ __all__ = [
     "DPGradientDescent",
     "Date",
     "DpfitError",
+    "HiddenTargetWarning",
     "InsecureSeedWarning",
     "Ledger",
     "LedgerError",
@@ -65,6 +67,7 @@ _HOMES = {
     "PrivateAdditiveRegression": "dpfit.models.additive",
     "BudgetExceeded": "dpfit.exceptions",
     "DpfitError": "dpfit.exceptions",
+    "HiddenTargetWarning": "dpfit.exceptions",
     "InsecureSeedWarning": "dpfit.exceptions",
     "Ledger": "dpfit.accounting.ledger",
     "LedgerError": "dpfit.exceptions",

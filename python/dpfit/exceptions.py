@@ -14,6 +14,7 @@ __all__ = [
     "BudgetExceeded",
     "Code",
     "DpfitError",
+    "HiddenTargetWarning",
     "InsecureSeedWarning",
     "LedgerError",
     "LedgerWarning",
@@ -128,3 +129,7 @@ class InsecureSeedWarning(UserWarning):
 
 class LedgerWarning(UserWarning):
     """A ledger is in order, but something about its history is unusual."""
+
+
+class HiddenTargetWarning(UserWarning):
+    """The noise hides where the target lies, so predictions are not informative."""

@@ -85,7 +85,7 @@ def test_an_additive_model_in_json_has_what_the_text_has(models, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("full", ""), ("mean", "mean-only model"), ("nothing", "only noise")]
+    ("name", "words"), [("full", ""), ("mean", "mean-only model"), ("nothing", "not informative")]
 )
 def test_predictions_of_a_mean_or_of_noise_get_a_note(models, quick, name, words):
     done = run(models, f"predict l-{name}.json rows.csv -o -", program=quick)

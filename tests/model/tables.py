@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpfit import InsecureSeedWarning, PrivateAdditiveRegression, PrivateLinearRegression
+from dpfit.models.estimates import Estimates
 
 CLASSES = [PrivateLinearRegression, PrivateAdditiveRegression]
 every = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
@@ -37,6 +38,12 @@ def state(model, record=None, **fields):
     found |= {"model_": value, "privacy_": privacy}
     # Twice, so that it does not matter which strings were the same object.
     return pickle.dumps(pickle.loads(pickle.dumps(found)))
+
+
+def unknown(size):
+    """Return estimates of which nothing is known."""
+    none = np.zeros((size, size))
+    return Estimates(np.zeros(size), none, none, none, np.zeros(size, dtype=bool))
 
 
 def r_squared(y, predictions):

@@ -13,6 +13,9 @@ from dpfit.schema.kinds import KINDS, Kind, checked_levels
 from .tables import every, seeded
 from .test_export import CLOSE, exported, in_duckdb, in_sqlite
 
+# Some fits have too few rows to find the target.
+pytestmark = pytest.mark.filterwarnings("ignore::dpfit.HiddenTargetWarning")
+
 ROWS = 4000
 # Strings that look like numbers, one that is missing elsewhere, and numbers that are not in order.
 ORDERS = {

@@ -29,6 +29,9 @@ from dpfit import (
 
 from .tables import CLASSES, every, r_squared, seeded, state
 
+# Some fits have too few rows to find the target.
+pytestmark = pytest.mark.filterwarnings("ignore::dpfit.HiddenTargetWarning")
+
 ROWS = 100_000
 TOWNS = ("Bonn", "Köln", "Ulm", "Wien")
 EFFECTS = {"Bonn": -1.0, "Köln": 0.0, "Ulm": 0.5, "Wien": 2.0, "elsewhere": -0.25}
@@ -53,12 +56,8 @@ def fitted(cls):
 
 
 def effects(model, feature):
-    """Return the effects of all levels of a column."""
-    if isinstance(model, PrivateAdditiveRegression):
-        return dict(zip(*model.curve(feature), strict=True))
-    start = f"{feature}="
-    names = [name.removeprefix(start) if name.startswith(start) else None for name in COLUMNS]
-    return {name: c for name, c in zip(names, model.coef_, strict=True) if name is not None}
+    """Return the effects of all levels of a column, as predictions have them."""
+    return dict(zip(*model.model_.curve(model.model_.position(feature)), strict=True))
 
 
 COLUMNS = ["x", *(f"town={town}" for town in TOWNS), *(f"grade={grade}" for grade in GRADES)]
@@ -96,7 +95,7 @@ def test_a_level_that_is_not_listed_has_no_effect(cls):
         assert model.predict(rows(town=town))[0] == pytest.approx(nowhere + effect, abs=1e-12)
     # Numbers of any type, and numbers that are no level.
     grades = effects(model, "grade")
-    first = grades[1 if 1 in grades else "1"]
+    first = grades[1]
     for grade in (3, 1.5, -1, 0, 2**62, np.inf if model.missing == "drop" else 9):
         assert model.predict(rows(grade=grade))[0] == pytest.approx(
             model.predict(rows(grade=1))[0] - first, abs=1e-12
@@ -119,12 +118,57 @@ def test_names_intervals_and_the_summary_have_a_line_for_every_level():
     assert "town=K" in html
 
 
-def test_intervals_hold_effects_against_no_level():
-    model = fitted(PrivateLinearRegression)
-    low, high = model.coef_interval(1.0 - 1e-9)[1:5].T
-    truth = [EFFECTS[town] - EFFECTS["elsewhere"] for town in TOWNS]
-    assert ((low < truth) & (truth < high)).all()
+@pytest.mark.parametrize("reference", [None, "Ulm"])
+def test_coefficients_are_relative_to_the_reference(reference):
+    """The reference changes what is printed, and no prediction."""
+    schema = Schema({**SCHEMA, "town": Categorical(TOWNS, reference)})
+    model = seeded(PrivateLinearRegression, *towns(), schema=schema, epsilon=10.0)
+    place = TOWNS.index(reference or "Bonn")
+    assert model.coef_[1 + place] == 0.0
+    # Those of towns, then those of grades.
+    truth = [EFFECTS[town] - EFFECTS[TOWNS[place]] for town in TOWNS]
+    truth += [effect - GRADES[1] for effect in GRADES.values()]
+    np.testing.assert_allclose(model.coef_[1:], truth, atol=0.05)
+    low, high = model.coef_interval(1.0 - 1e-9)[1:-1].T
+    assert ((low <= truth) & (truth <= high)).all()
     assert (high - low < 0.5).all()
+    assert ((high > low) == (model.coef_[1:] != 0.0)).all()
+    frame, _ = towns()
+    frame = frame[frame.town != "elsewhere"]
+    np.testing.assert_array_equal(
+        model.predict(frame), fitted(PrivateLinearRegression).predict(frame)
+    )
+    flags = [frame["town"] == town for town in TOWNS] + [frame["grade"] == g for g in GRADES]
+    rows = np.column_stack([np.clip(frame["x"], *model.feature_range_[0]), *flags])
+    expected = np.clip(rows @ model.coef_ + model.intercept_, *model.prediction_range_)
+    np.testing.assert_allclose(model.predict(frame), expected, atol=1e-12)
+
+
+def test_coefficients_relative_to_the_mean_of_levels():
+    model = fitted(PrivateLinearRegression)
+    interval = model.coef_interval(coding="sum")
+    middles = interval.mean(axis=1)
+    assert middles[1:5].sum() == pytest.approx(0.0, abs=1e-12)
+    assert middles[5:8].sum() == pytest.approx(0.0, abs=1e-12)
+    truth = np.array([EFFECTS[town] for town in TOWNS])
+    np.testing.assert_allclose(middles[1:5], truth - truth.mean(), atol=0.05)
+    # An effect less the mean is a contrast of all levels.
+    weights = {f"town={town}": (town == "Ulm") - 0.25 for town in TOWNS}
+    np.testing.assert_allclose(model.contrast(weights).interval, interval[3], rtol=1e-9)
+    np.testing.assert_array_equal(interval[0], model.coef_interval()[0])
+    with pytest.raises(ParameterError, match="coding"):
+        model.coef_interval(coding="helmert")
+
+
+def test_rows_of_no_level_have_a_line_and_a_contrast():
+    model = fitted(PrivateLinearRegression)
+    found = model.contrast({"town=(not listed)": 1})
+    assert found.estimate == pytest.approx(EFFECTS["elsewhere"] - EFFECTS["Bonn"], abs=0.05)
+    low, high = found.interval
+    assert low < found.estimate < high < low + 0.2
+    assert "town=(not listed)" in [row[0] for row in model.summary().rows]
+    assert "grade=(not listed)" not in [row[0] for row in model.summary().rows]
+    assert "town=(not listed)" not in model.coef_names_
 
 
 def test_curves_of_levels():
@@ -143,7 +187,13 @@ def test_curves_of_levels():
 def test_plots_have_levels():
     axes = fitted(PrivateLinearRegression).plot_coefficients()
     labels = [label.get_text() for label in axes.get_yticklabels()]
-    assert sorted(labels) == sorted(COLUMNS)
+    shown = [label.removesuffix(" (reference)") for label in labels]
+    assert sorted(shown) == sorted(COLUMNS)
+    # Levels of a column are together and in their order.
+    for start in ("town", "grade"):
+        own = [place for place, label in enumerate(shown) if label.startswith(start)]
+        assert own == list(range(own[0], own[0] + len(own)))
+        assert [shown[i] for i in own] == [name for name in COLUMNS if name.startswith(start)]
     figure = fitted(PrivateAdditiveRegression).plot_curves(["town", "x"])
     figure.canvas.draw()
     shown = [label.get_text() for label in figure.axes[0].get_xticklabels()]
@@ -191,8 +241,10 @@ def test_the_order_of_levels_matters_no_more_than_the_noise(cls):
         assert list(b) == list(TOWNS[::-1])
     else:
         assert other.coef_names_[1:5] == model.coef_names_[1:5][::-1]
-        a = dict(zip(model.coef_names_, model.coef_, strict=True))
-        b = dict(zip(other.coef_names_, other.coef_, strict=True))
+        assert model.coef_[0] == pytest.approx(other.coef_[0], abs=0.05)
+        # The first levels, which others are relative to, differ.
+        a = dict(zip(model.coef_names_[1:5], model.coef_[1:5] - model.coef_[4], strict=True))
+        b = dict(zip(other.coef_names_[1:5], other.coef_[1:5] - other.coef_[1], strict=True))
     # Of grades, all of which are listed, only differences are told by the data.
     for name in (name for name in a if not name.startswith("grade")):
         assert a[name] == pytest.approx(b[name], abs=0.05), name

@@ -13,6 +13,9 @@ from dpfit.accounting import compose, gdp_mu
 
 from .tables import every, r_squared, seeded, uniform
 
+# Some fits have too few rows to find the target.
+pytestmark = pytest.mark.filterwarnings("ignore::dpfit.HiddenTargetWarning")
+
 
 def unrelated(rows, columns=5, seed=0, scale=1.0):
     rng = np.random.default_rng(seed)
@@ -42,13 +45,14 @@ def test_few_rows_and_a_small_budget_are_a_mean(cls, rows, relation):
 
 def test_a_mean_has_no_slopes_and_an_interval():
     X, y = unrelated(100)
-    model = seeded(PrivateLinearRegression, X, y, epsilon=0.1)
+    schema = Schema(target=Numeric(-5.0, 10.0))
+    model = seeded(PrivateLinearRegression, X, y, epsilon=0.1, schema=schema)
     assert not model.coef_.any()
     assert (model.feature_range_ == [-np.inf, np.inf]).all()
     interval = model.coef_interval()
     assert interval.shape == (6, 2)
     assert np.isnan(interval[:5]).all()
-    assert model.status_ != "full"
+    assert model.status_ == "mean"
     low, high = interval[-1]
     assert low < model.intercept_ < high
     assert not model.coef_noise_[:5].any()
@@ -60,9 +64,9 @@ def test_an_interval_is_given_only_of_a_mean_that_was_seen():
     hidden = [seeded(PrivateLinearRegression, X, y, epsilon=0.01, seed=s) for s in range(50)]
     widths = [np.ptp(model.coef_interval()[-1]) for model in hidden]
     # One column of noise in 20 looks like something.
-    assert np.mean(np.isinf(widths)) > 0.9
+    assert np.mean(np.isnan(widths)) > 0.9
     assert all(
-        np.isinf(model.target_range_).all() == np.isinf(w)
+        np.isinf(model.target_range_).all() == np.isnan(w)
         for model, w in zip(hidden, widths, strict=True)
     )
     X, y = unrelated(1500, scale=100.0)

@@ -169,8 +169,8 @@ def effect(**fields):
     return lambda content: content["model"]["effects"][0].update(fields)
 
 
-def errors(name, value):
-    return lambda content: content["model"]["errors"].__setitem__(name, value)
+def estimates(name, value):
+    return lambda content: content["model"]["estimates"].__setitem__(name, value)
 
 
 ACCIDENTS = {
@@ -214,7 +214,7 @@ STRANGE = {
     "another class": field("estimator", "Pickle"),
     "a class that is no model": field("estimator", "Schema"),
     "a class without coefficients": lambda content: content["model"].update(
-        estimator="PrivateAdditiveRegression", errors=[]
+        estimator="PrivateAdditiveRegression"
     ),
     "too few effects": lambda content: content["model"]["effects"].pop(),
     "another effect": effect(effect="spline"),
@@ -229,16 +229,19 @@ STRANGE = {
     "a number for what was seen": lambda content: content["model"]["effects"][1].update(
         seen=[1.5] * 3
     ),
-    "flat covariance": errors("noise", [1.0]),
-    "ragged covariance": errors("sampling", [[0.0, 1.0], [1.0]]),
-    "too few estimates": lambda content: content["model"]["errors"]["estimates"].pop(),
+    "flat covariance": estimates("noise", [1.0]),
+    "ragged covariance": estimates("sampling", [[0.0, 1.0], [1.0]]),
+    "half of a covariance": lambda content: content["model"]["estimates"]["spread"].pop(),
+    "too few estimates": lambda content: content["model"]["estimates"]["values"].pop(),
+    "a number for what is known": estimates("known", [1.5] * 8),
+    "a number for R-squared": field("r_squared", 0.5),
     "a parameter": lambda content: content["parameters"].__setitem__("secret", 1),
     "too few names": lambda content: content["model"]["names"].pop(),
     "a kind": lambda content: content["model"]["kinds"]["columns"].pop(0),
     "a record that does not add up": lambda content: content["model"]["privacy"].update(mu=1e-9),
     "a list": lambda content: content.__setitem__("model", []),
     "endless rounds": field("rounds", math.inf),
-    "lists in lists": errors("estimates", nested(900)),
+    "lists in lists": estimates("values", nested(900)),
     "other neighbours": lambda content: content["parameters"].update(neighbors="replace"),
     "another epsilon": lambda content: content["parameters"].update(epsilon=0.001),
     "another delta": lambda content: content["parameters"].update(delta=1e-9),

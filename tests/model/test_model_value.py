@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpfit import Categorical, PrivateAdditiveRegression, PrivateLinearRegression, Schema
-from dpfit.models.coefficients import CoefficientErrors
 from dpfit.models.effects import Curve, Levels, Line, NoEffect, effect_from_dict
+from dpfit.models.estimates import Estimates
 from dpfit.models.model import Model
 
 from .tables import every, seeded
@@ -17,8 +17,16 @@ from .tables import every, seeded
 X = np.array([-np.inf, -2.0, 0.0, 0.25, 1.0, 9.0, np.inf])
 EFFECTS = {
     NoEffect(): [0.0] * 7,
-    Line(-1.0, 2.0, 3.0): [-3.0, -3.0, 0.0, 0.75, 3.0, 6.0, 6.0],
-    Curve((0.0, 0.5, 1.0), (1.0, 2.0, -1.0)): [1.0, 1.0, 1.0, 1.5, -1.0, -1.0, -1.0],
+    Line(-1.0, 2.0, 3.0, 0.5): [-3.0, -3.0, 0.0, 0.75, 3.0, 6.0, 6.0],
+    Curve((0.0, 0.5, 1.0), (1.0, 2.0, -1.0), ((1.0, 0.0, 2.0),), 1): [
+        1.0,
+        1.0,
+        1.0,
+        1.5,
+        -1.0,
+        -1.0,
+        -1.0,
+    ],
 }
 
 
@@ -35,11 +43,14 @@ def test_an_effect_of_numbers(effect, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int8])
 def test_an_effect_of_levels(dtype):
-    effect = Levels(("inf", "b"), (0.5, -0.5), (True, False))
+    effect = Levels(("inf", "b"), (0.5, -0.5), (True, False), (0.5, 0.5))
     np.testing.assert_array_equal(
         effect(np.array([1, 0, -1, 0], dtype=dtype)), [-0.5, 0.5, 0.0, 0.5]
     )
     assert effect(np.array([np.nan]))[0] == 0.0
+    np.testing.assert_array_equal(
+        effect.design(np.array([1, 0, -1], dtype=dtype)), [[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
+    )
     assert effect_from_dict(json.loads(json.dumps(effect.to_dict()))) == effect
 
 
@@ -48,13 +59,16 @@ def test_an_effect_of_levels(dtype):
     [
         lambda: Curve((0.0,), (1.0,)),
         lambda: Curve((0.0, 1.0), (1.0,)),
-        lambda: Levels(("a", "b"), (1.0,), (True, True)),
-        lambda: CoefficientErrors(np.ones(2), np.eye(2), np.eye(3), np.eye(2)),
-        lambda: CoefficientErrors(np.ones((2, 1)), np.eye(2), np.eye(2), np.eye(2)),
+        lambda: Curve((0.0, 1.0), (1.0, 1.0), ((1.0,),)),
+        lambda: Levels(("a", "b"), (1.0,), (True, True), (0.5, 0.5)),
+        lambda: Levels(("a", "b"), (1.0, 2.0), (True, True), (0.5,)),
+        lambda: Estimates(np.ones(2), np.eye(2), np.eye(3), np.eye(2), np.ones(2)),
+        lambda: Estimates(np.ones((2, 1)), np.eye(2), np.eye(2), np.eye(2), np.ones(2)),
+        lambda: Estimates(np.ones(2), np.eye(2), np.eye(2), np.eye(2), np.ones(3)),
     ],
 )
 def test_parts_of_different_lengths(make):
-    with pytest.raises(ValueError, match=r"needs|same coefficients"):
+    with pytest.raises(ValueError, match=r"needs|same parameters"):
         make()
 
 
@@ -74,7 +88,8 @@ def test_a_model_cannot_be_changed(cls):
         value.intercept = 0.0
     if cls is PrivateLinearRegression:
         for copied in (model, pickle.loads(pickle.dumps(model))):
-            for array in (copied.coef_noise_, copied.coef_sampling_, copied.coef_estimates_):
+            parts = copied.model_.estimates
+            for array in (copied.coef_noise_, copied.coef_sampling_, parts.values, parts.noise):
                 with pytest.raises(ValueError, match="read-only"):
                     array[0] = 0.0
     model.feature_range_[:] = 0.0

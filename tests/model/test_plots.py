@@ -23,6 +23,7 @@ from dpfit import (
     PrivateLinearRegression,
     Schema,
 )
+from dpfit.models import fonts
 
 seeded = pytest.mark.filterwarnings("ignore::dpfit.InsecureSeedWarning")
 
@@ -73,9 +74,9 @@ def test_coefficients_are_the_models(linear):
     np.testing.assert_array_equal(dots.get_xdata(), moved[order])
     np.testing.assert_array_equal(dots.get_ydata(), np.arange(5))
     noise, both = ax.collections
-    for bars, sampling in ((noise, False), (both, True)):
+    for bars, inference in ((noise, "sample"), (both, "population")):
         ends = np.array(bars.get_segments())
-        expected = (linear.coef_interval(0.8, sampling=sampling)[:-1] * half)[order]
+        expected = (linear.coef_interval(0.8, inference=inference)[:-1] * half)[order]
         np.testing.assert_array_equal(ends[:, :, 0], expected)
         np.testing.assert_array_equal(ends[:, :, 1], np.arange(5)[:, None] * [1, 1])
     assert noise.get_linewidths()[0] > 3 * both.get_linewidths()[0]
@@ -178,7 +179,9 @@ def test_mean_only_says_so():
     linear = PrivateLinearRegression(neighbors="replace").fit(X, y)
     ax = linear.plot_coefficients()
     assert "Too few rows for slopes" in all_texts(ax.figure)
-    assert labels(ax) == ["column_0", "column_1", "column_2"]
+    # Nothing is known of any slope, so no name has a place.
+    assert labels(ax) == []
+    assert "3 terms are not shown" in ax.get_xlabel()
     additive = PrivateAdditiveRegression(neighbors="replace").fit(X, y)
     figure = additive.plot_curves()
     assert "Too few rows for curves" in all_texts(figure)
@@ -220,3 +223,95 @@ def test_missing_matplotlib_is_named(linear, additive, monkeypatch):
 def test_dpfit_does_not_import_matplotlib():
     code = "import sys, dpfit; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+TOWNS = [
+    "東京都新宿区",
+    "大阪府大阪市北区中之島",
+    "Köln",
+    "nowhere",
+    "a_level_with_a_name_that_goes_on_and_on",
+]
+
+
+@pytest.fixture(scope="module")
+def of_towns():
+    rng = np.random.default_rng(0)
+    long = "the_name_of_this_column_is_far_too_long_for_a_plot_"
+    X = pd.DataFrame(rng.normal(size=(8000, 2)), columns=[long + "1", long + "2"])
+    X["town"] = rng.choice([town for town in TOWNS if town != "nowhere"], 8000)
+    y = X[long + "1"] + 2.0 * (X.town == "Köln") + rng.normal(size=8000)
+    schema = Schema({"town": Categorical(TOWNS, reference="Köln")})
+    options = {"epsilon": 3.0, "schema": schema}
+    return [
+        cls(**options).fit(X, y) for cls in (PrivateLinearRegression, PrivateAdditiveRegression)
+    ]
+
+
+@pytest.mark.parametrize("coding", ["treatment", "sum"])
+def test_every_dot_has_its_bars_and_levels_are_together(of_towns, coding):
+    model, _ = of_towns
+    ax = model.plot_coefficients(coding=coding)
+    shown = labels(ax)
+    # The level without rows has neither name nor dot.
+    assert len(shown) == 6
+    assert "1 term is not shown: the noise hides it" in ax.get_xlabel()
+    (dots,) = (line for line in ax.lines if line.get_marker() == "o")
+    for bars in ax.collections:
+        ends = np.array(bars.get_segments())
+        np.testing.assert_array_equal(ends[:, 0, 1], dots.get_ydata())
+        assert np.isfinite(ends).all()
+        assert (ends[:, 0, 0] < dots.get_xdata()).all()
+        assert (dots.get_xdata() < ends[:, 1, 0]).all()
+    references = [place for place, label in enumerate(shown) if label.endswith("(reference)")]
+    assert len(dots.get_xdata()) == 6 - len(references)
+    assert len(references) == (coding == "treatment")
+    towns = [place for place, label in enumerate(shown) if "town=" in label]
+    assert towns == list(range(towns[0], towns[0] + 4))
+    assert "Köln" in shown[towns[2]]
+    assert len(set(shown)) == 6
+
+
+def test_names_in_any_script_are_drawn_and_not_cut_off(of_towns):
+    for figure in (of_towns[0].plot_coefficients().figure, of_towns[1].plot_curves()):
+        figure.canvas.draw()  # a missing glyph would be a warning
+        box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+        assert 0.0 <= box.x0 < box.x1 <= width
+        assert 0.0 <= box.y0 < box.y1 <= height
+
+
+def test_characters_without_a_glyph_are_squares(monkeypatch):
+    monkeypatch.setattr(fonts, "_OTHERS", ())
+    fonts._installed.cache_clear()
+    found = fonts.printable_labels(["Ελλάδα", "東京", "大阪", "東京都", "plain"])
+    assert found == ["Ελλάδα", "2: □□", "3: □□", "□□□", "plain"]
+    fonts._installed.cache_clear()
+
+
+def test_bands_are_the_models(additive):
+    figure = additive.plot_curves([0], interval=0.8)
+    (ax,) = figure.axes
+    (band,) = ax.collections
+    _, _, low, high = additive.curve(0, 0.8)
+    drawn = band.get_paths()[0].vertices[:, 1]
+    assert drawn.min() == low.min()
+    assert drawn.max() == high.max()
+    (ax,) = additive.plot_curves([0], interval=None).axes
+    assert not np.isfinite([path.vertices for c in ax.collections for path in c.get_paths()]).any()
+    with pytest.raises(ParameterError, match="interval"):
+        additive.plot_curves(interval=95)
+
+
+def test_levels_of_curves_have_bars(of_towns):
+    _, model = of_towns
+    (ax,) = model.plot_curves("town").axes
+    _, _, low, high = model.curve("town", 0.95)
+    known = np.isfinite(low)
+    assert known.tolist() == [True, True, True, False, True]
+    (bars,) = ax.collections
+    ends = np.array([segment[:, 1] for segment in bars.get_segments() if len(segment)])
+    np.testing.assert_array_equal(
+        ends[np.isfinite(ends).all(axis=1)], np.column_stack([low, high])[known]
+    )
+    (dots,) = (line for line in ax.lines if line.get_marker() == "o")
+    np.testing.assert_array_equal(np.isfinite(dots.get_ydata()), known)

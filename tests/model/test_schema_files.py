@@ -349,3 +349,33 @@ def test_what_is_listed_goes_before_what_is_declared():
     ]
     with pytest.raises(ParameterError, match="column 0 twice"):
         Schema({"w": Binary(), 0: Binary()}).resolve(["w", "x", "y", "z"], 4, declared)
+
+
+def test_a_reference_is_kept():
+    schema = Schema({"town": Categorical(["Köln", "Ulm"], reference="Ulm"), 1: Categorical([0, 1])})
+    again = Schema.from_json(schema.to_json())
+    assert again == schema
+    assert again["town"].reference == "Ulm"
+    assert again["town"].reference_place == 1
+    assert again[1].reference is None
+    assert again[1].reference_place == 0
+    plain = json.loads(schema.to_json())["columns"]
+    assert plain[0]["reference"] == "Ulm"
+    assert "reference" not in plain[1]
+
+
+@pytest.mark.parametrize("reference", ["Bonn", 0, 1.5, ["Ulm"]])
+def test_a_reference_that_is_not_listed(reference):
+    with pytest.raises(ParameterError, match="reference must be one of the levels") as error:
+        Categorical(["Köln", "Ulm"], reference=reference)
+    assert error.value.subject == "reference"
+    text = Schema({"town": Categorical(["Köln", "Ulm"])}).to_json()
+    content = json.loads(text)
+    content["columns"][0]["reference"] = reference
+    with pytest.raises(ParameterError, match="column 'town': reference must be one"):
+        Schema.from_json(json.dumps(content))
+
+
+def test_a_reference_of_another_type():
+    assert Categorical([0, 1], reference=np.int64(1)).reference == 1
+    assert type(Categorical([0, 1], reference=True).reference) is int

@@ -28,7 +28,11 @@ from dpfit._progress import rows_read
 
 from .tables import every, seeded, state, uniform
 
-pytestmark = pytest.mark.filterwarnings("ignore::dpfit.InsecureSeedWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::dpfit.InsecureSeedWarning"),
+    # 200 rows and less are too few to find the target with a small budget.
+    pytest.mark.filterwarnings("ignore::dpfit.HiddenTargetWarning"),
+]
 
 
 # With little budget for 200 rows, and with ample budget.

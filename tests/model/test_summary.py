@@ -7,6 +7,7 @@ import re
 import unicodedata
 from xml.etree import ElementTree
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,13 +16,17 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 from dpfit import (
+    Categorical,
     Numeric,
     ParameterError,
     PrivateAdditiveRegression,
     PrivateLinearRegression,
     Schema,
 )
-from dpfit.models.summary import Summary, _number, linear_summary, shortened
+from dpfit.models.names import distinct, shortened
+from dpfit.models.numbers import number_text
+from dpfit.models.summary import linear_summary
+from dpfit.models.tables import Summary
 
 LONG = "the_name_of_this_column_is_far_too_long_for_a_table_2"
 NAMES = ["age", "<b>&\"x'", LONG, "tab\there"]
@@ -104,16 +109,20 @@ def test_ranges_are_one_below_the_other(linear):
 def test_linear_numbers_are_the_models(linear):
     summary = linear.summary(0.9)
     assert summary.columns == (
-        *("", "coef", "std err", "noise", "sampling", "[0.05", "0.95]", "range"),
+        *("", "coef", "std err", "z", "p", "[0.05", "0.95]", "privacy", "range"),
     )
     assert [row[0] for row in summary.rows] == [*NAMES, "(intercept)"]
     noise, sampling = np.diag(linear.coef_noise_), np.diag(linear.coef_sampling_)
-    assert close(column(summary, "coef"), linear.coef_estimates_)
-    assert close(column(summary, "std err"), np.sqrt(noise + sampling))
-    assert close(column(summary, "noise"), np.sqrt(noise))
-    assert close(column(summary, "sampling"), np.sqrt(sampling))
-    assert close(column(summary, "[0.05"), linear.coef_interval(0.9)[:, 0])
-    assert close(column(summary, "0.95]"), linear.coef_interval(0.9)[:, 1])
+    error, estimates = np.sqrt(noise + sampling), linear.coef_estimates_
+    # The intercept is another one.
+    assert close(column(summary, "coef")[:-1], estimates[:-1])
+    assert close(column(summary, "std err")[:-1], error[:-1])
+    shown = [float(text) for text in column(summary, "z")[:-1]]
+    assert np.allclose(shown, (estimates / error)[:-1], atol=0.00501)
+    shown = [float(text.removesuffix(" %")) for text in column(summary, "privacy")[:-1]]
+    assert np.allclose(shown, 100 * (noise / error**2)[:-1], atol=0.501)
+    assert close(column(summary, "[0.05")[:-1], linear.coef_interval(0.9)[:-1, 0])
+    assert close(column(summary, "0.95]")[:-1], linear.coef_interval(0.9)[:-1, 1])
     facts = dict(summary.facts)
     deviation = facts.pop("Residual SD (approx.)")
     assert close([deviation], [np.sqrt(linear.residual_variance_)])
@@ -125,7 +134,7 @@ def test_linear_numbers_are_the_models(linear):
         "Rounds": str(linear.n_rounds_),
         "Protects": "each row",
     }
-    assert re.findall(r"\d[\d.]*", " ".join(summary.notes)) == ["0.05", "0.95", "90"]
+    assert re.findall(r"\d[\d.]*", " ".join(summary.notes[:2])) == ["0.05", "0.95", "90"]
 
 
 def test_additive_numbers_are_the_models(additive):
@@ -197,7 +206,7 @@ def test_a_target_that_the_noise_hides_has_no_interval(cls):
     assert len(summary.notes) == 1
     tables(summary)
     if cls is PrivateLinearRegression:
-        assert set(summary.rows[-1][1:7]) == {"-"}
+        assert set(summary.rows[-1][1:8]) == {"-"}
     assert model.status_ == "nothing"
     assert dict(summary.facts)["Target range (approx.)"] == "-"
 
@@ -261,7 +270,7 @@ def test_not_fitted(cls):
     ],
 )
 def test_numbers_have_four_or_five_digits(value, shown):
-    assert _number(value) == shown
+    assert number_text(value) == shown
 
 
 def test_narrow_ranges_are_told_apart(linear):
@@ -294,3 +303,151 @@ def test_any_name_can_be_shown(name, longest):
 
 def test_the_ends_of_a_long_name_are_kept():
     assert shortened("a" * 30 + "_1", 12) == "aaaaa...aa_1"
+
+
+def test_long_names_stay_different():
+    names = [LONG, LONG.replace("far", "not"), LONG + "3", "tab\there", "tab here", "x", "x (1)"]
+    shown = distinct(names)
+    assert len(set(shown)) == len(names)
+    assert shown[2] == shortened(LONG + "3")
+    assert shown[3:] == ["tab here (1)", "tab here (2)", "x", "x (1)"]
+    # As long as needed, and no longer.
+    assert all("..." in name for name in shown[:3])
+    assert distinct([]) == []
+
+
+@given(st.lists(st.text(max_size=40), max_size=12))
+def test_any_names_stay_different(names):
+    shown = distinct(names, 8)
+    assert len(set(shown)) == len(shown) == len(names)
+
+
+@pytest.fixture(scope="module")
+def with_levels():
+    rng = np.random.default_rng(0)
+    town = rng.choice(["Ulm", "Bonn", "A & B_%"], 8000)
+    frame = pd.DataFrame({"size": rng.uniform(10, 20, 8000), "town": town})
+    y = 100 + 3 * frame["size"] + 5 * (town == "Bonn") + rng.normal(size=8000)
+    levels = Categorical(["Ulm", "nowhere", "Bonn", "A & B_%"], reference="Bonn")
+    return PrivateLinearRegression(epsilon=2.0, schema=Schema({"town": levels})).fit(frame, y)
+
+
+def test_levels_are_together_in_their_order(with_levels):
+    summary = with_levels.summary()
+    names = ["size", "town=Ulm", "town=nowhere", "town=Bonn", "town=A & B_%", "(intercept)"]
+    assert [row[0] for row in summary.rows] == names
+    assert summary.rows[3][1:] == ("reference", *[""] * 7)
+    # What has no interval is not a number, and a line says what would help.
+    assert set(summary.rows[2][1:8]) == {"-"}
+    text = " ".join(summary.notes)
+    assert "Not known: town=nowhere." in text
+    assert (
+        "Merging them with other levels, fewer columns, more rows or a larger budget help" in text
+    )
+    assert "differences from the reference level" in text
+    by_mean = with_levels.summary(coding="sum")
+    assert by_mean.rows[3][1] != "reference"
+    assert "differences from the mean of their column's levels" in " ".join(by_mean.notes)
+
+
+def test_the_intercept_is_where_the_summary_says(with_levels):
+    """It is a prediction, with its interval, at the means of columns and the reference levels."""
+    for coding, town in (("treatment", "Bonn"), ("sum", "not listed")):
+        summary = with_levels.summary(coding=coding)
+        (note,) = (note for note in summary.notes if note.startswith("(intercept)"))
+        place = with_levels.model_.effects[0].centre
+        assert place == pytest.approx(15.0, abs=1.0)
+        assert close([re.search(r"size = (\S+?),", note).group(1)], [place])
+        rows = pd.DataFrame({"size": [place], "town": [town]})
+        found = with_levels.predict(rows, 0.95).iloc[0]
+        shown = summary.to_frame("pandas").iloc[-1]
+        # Intervals of predictions contain what is predicted after shrinkage.
+        assert found["lower"] == pytest.approx(min(shown["low"], found["prediction"]))
+        assert found["upper"] == pytest.approx(max(shown["high"], found["prediction"]))
+
+
+def test_intercept_of_numbers_alone(linear, additive):
+    (note,) = (note for note in linear.summary().notes if note.startswith("(intercept)"))
+    assert "age = " in note
+    assert "levels" not in note
+    assert not any("(intercept)" in note for note in additive.summary().notes)
+
+
+@pytest.mark.parametrize("backend", [None, "pandas", "polars", "pyarrow"])
+def test_a_frame_has_all_digits(with_levels, backend):
+    frame = with_levels.summary(0.9).to_frame(backend)
+    assert type(frame).__module__.startswith(backend or "pandas")
+    frame = nw.from_native(frame)
+    assert frame["term"].to_list() == [*with_levels.coef_names_, "(intercept)"]
+    assert frame["column"].to_list()[:5] == ["size", *["town"] * 4]
+    assert frame["level"].to_list()[1:5] == ["Ulm", "nowhere", "Bonn", "A & B_%"]
+    assert frame["is_reference"].to_list() == [False, False, False, True, False, False]
+    known = [0, 1, 4]
+    for name, column in (("low", 0), ("high", 1)):
+        expected = with_levels.coef_interval(0.9)[known, column]
+        np.testing.assert_array_equal(frame[name].to_numpy()[known], expected)
+    estimates = frame["estimate"].to_numpy()
+    np.testing.assert_array_equal(estimates[known], with_levels.coef_estimates_[known])
+    assert estimates[3] == 0.0
+    # Nothing is known of a level without rows.
+    assert frame["p"].is_null().to_list()[2] or np.isnan(frame["p"].to_list()[2])
+    parts = frame["noise"].to_numpy() ** 2 + frame["sampling"].to_numpy() ** 2
+    np.testing.assert_allclose(parts[known], frame["std_error"].to_numpy()[known] ** 2)
+    for name in ("z", "p", "privacy_share", "range_low", "range_high"):
+        assert np.isfinite(frame[name].to_list()[0])
+
+
+def test_a_frame_of_curves(additive):
+    frame = additive.summary().to_frame("pandas")
+    assert frame["column"].tolist() == NAMES
+    np.testing.assert_array_equal(frame[["range_low", "range_high"]], additive.feature_range_)
+    assert frame["p_no_effect"].between(0.0, 1.0).all()
+    assert frame["edf"].notna().all()
+
+
+def test_a_frame_of_another_library(linear):
+    with pytest.raises(ParameterError, match="backend"):
+        linear.summary().to_frame("excel")
+
+
+def test_latex(with_levels, summary):
+    lines = with_levels.summary().to_latex().split("\n")
+    body = [line for line in lines if not line.startswith("%")]
+    assert body[0] == r"\begin{tabular}{lrrrrrrrr}"
+    rows = [line for line in body if line.endswith(r" \\") and not line.startswith(r"\multi")]
+    # Rows have the same number of cells, and names are escaped.
+    cells = [re.split(r"(?<!\\)&", row) for row in rows]
+    assert {len(row) for row in cells} == {9}
+    assert any(row.startswith(r"town=A \& B\_\% & ") for row in rows)
+    assert any("epsilon 2, delta 1e-06" in line for line in body)
+    assert body[-2] == r"\end{tabular}"
+    for text in (summary.to_latex(), mean_only(PrivateLinearRegression).summary().to_latex()):
+        assert text.count("{") == text.count("}")
+        assert text.count(r"\begin") == text.count(r"\end") == 1
+
+
+@seeded
+def test_latex_of_a_seed_is_not_private():
+    text = PrivateLinearRegression(random_state=1).fit(*table()).summary().to_latex()
+    assert "NOT PRIVATE" in text
+
+
+def test_html_is_what_a_notebook_shows(summary):
+    assert summary.to_html() == summary._repr_html_()
+
+
+def test_r_squared_is_printed_where_it_is_known(linear):
+    assert "R-squared" not in dict(linear.summary().facts)
+    model = dataclasses.replace(linear.model_, r_squared=(0.8125, 0.0251))
+    assert dict(linear_summary(model).facts)["R-squared"] == "0.812 (std err 0.025)"
+
+
+def test_inference_about_the_rows(linear):
+    summary = linear.summary(inference="sample")
+    assert close(column(summary, "std err")[:-1], np.sqrt(np.diag(linear.coef_noise_))[:-1])
+    assert set(column(summary, "privacy")) == {"100 %"}
+    assert "population" not in " ".join(summary.notes)
+    with pytest.raises(ParameterError, match="inference"):
+        linear.summary(inference="everyone")
+    with pytest.raises(ParameterError, match="coding"):
+        linear.summary(coding="none")

@@ -145,7 +145,7 @@ def check_events(model, columns, relation, known, most):
     expected = {COUNT: rows, TARGET: bins, MAPPED: bins, SCORES: bins}
     for count in range(1, columns + 1):
         expected[features_histogram(count)] = rows * math.sqrt(count * both)
-    if model.residual_variance_ is None:
+    if model.n_rounds_ == 1:
         # The threshold of the mean, in half-widths of the target's range.
         tau = events[-1].sensitivity / (rows * both)
         assert np.abs(dpfit.engine.threshold.EDGES / tau - 1.0).min() < 2.0**-8
@@ -178,7 +178,10 @@ def check_model(model, names):
         assert rest == FIRST + LAST
         assert model.n_rounds_ == LAST.count(GRADIENT)
         return [(first, len(FIRST), 1), (first + len(FIRST), len(LAST), 1)]
-    last = [GRADIENT] if model.residual_variance_ is None else FULL
+    # A model that did not see its target keeps nothing of its rounds but their number.
+    is_mean = model.n_rounds_ == 1
+    assert model.status_ == "nothing" or is_mean == (model.residual_variance_ is None)
+    last = [GRADIENT] if is_mean else FULL
     assert model.n_rounds_ == last.count(GRADIENT)
     # The first X'X may leave nothing to find out.
     assert rest == last or (last == FULL and rest == FULL[1:])

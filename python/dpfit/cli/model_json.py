@@ -42,7 +42,7 @@ def model_as_json(estimator: Any) -> dict[str, Any]:
         "residual_std": None if variance is None else math.sqrt(variance),
         "target_range": _finite(model.target_range),
         "intercept": model.intercept,
-        **(_curves(model) if model.errors is None else _coefficients(model)),
+        **(_coefficients(model) if hasattr(estimator, "coef_") else _curves(model)),
         "warning": summary.warning or None,
         "notes": list(summary.notes),
         "statement": record.statement(),
@@ -51,48 +51,72 @@ def model_as_json(estimator: Any) -> dict[str, Any]:
 
 def _coefficients(model: Model) -> dict[str, Any]:
     """Return the coefficients and the intercept, with their errors and intervals."""
-    terms = model.coefficients
-    parts = terms.errors.by_cause()
+    # Here, because commands that need no model start without NumPy.
+    import numpy as np
+
+    found = model.coefficients
+    inferred, ends = found.inferred(), found.interval(_CONFIDENCE)
+    parts = {
+        "std_error": inferred.std_error,
+        "noise": np.sqrt(inferred.noise),
+        "sampling": np.sqrt(inferred.sampling),
+        "z": inferred.z,
+        "p": inferred.p,
+    }
     errors: list[dict[str, Any]] = [
         {
-            **{name: _number(part[place]) for name, part in parts.items()},
-            "interval": _finite(ends),
+            **{name: _number(part[place]) if known else None for name, part in parts.items()},
+            "interval": _finite(ends[place]),
         }
-        for place, ends in enumerate(terms.interval(_CONFIDENCE))
+        for place, known in enumerate(inferred.known.tolist())
     ]
-    found = []
-    for name, coef, estimate, error, ends in zip(
-        terms.names,
-        terms.estimates[:-1],
-        terms.errors.estimates[:-1],
-        errors[:-1],
-        terms.ranges,
-        strict=True,
-    ):
-        # Nothing is known about a term without a range, such as a slope of a mean-only model.
-        known = {"estimate": _number(estimate), **error}
-        known = known if _finite(ends) else dict.fromkeys(known)
-        found.append({"name": name, "coef": float(coef), **known, "range": _finite(ends)})
+    terms = []
+    for place, term in enumerate(found.terms):
+        # Nothing is known about a term without an interval, such as a slope of a mean-only model.
+        known = bool(inferred.known[place])
+        terms.append(
+            {
+                "name": term.name,
+                "coef": float(term.value),
+                "is_reference": term.is_reference,
+                "estimate": _number(inferred.estimate[place]) if known else None,
+                **errors[place],
+                "range": _finite(term.range),
+            }
+        )
     intercept = {f"intercept_{name}": value for name, value in errors[-1].items()}
-    return {**intercept, "interval_level": _CONFIDENCE, "coefficients": found}
+    return {
+        "intercept": found.intercept,
+        **intercept,
+        "interval_level": _CONFIDENCE,
+        "coefficients": terms,
+    }
 
 
 def _curves(model: Model) -> dict[str, Any]:
     """Return the curves of an additive model."""
-    found = []
+    from dpfit.models.curve_tests import curve_tests
+
+    found, tests = [], curve_tests(model)
     for place, name in enumerate(model.column_names):
         x, height = model.curve(place)
-        ends = _finite(model.column_ranges[place])
+        ends, test = _finite(model.column_ranges[place]), tests[place]
+        low, high = model.band(place, _CONFIDENCE).T
         found.append(
             {
                 "name": name,
                 "range": None if isinstance(x, list) else ends,
                 "importance": float(height.max() - height.min()) if ends else None,
+                "edf": _number(test.edf),
+                "p_no_effect": _number(test.p_no_effect),
+                "p_line": _number(test.p_line),
                 **({"levels": x} if isinstance(x, list) else {"x": x.tolist()}),
                 "height": height.tolist(),
+                "low": [_number(value) for value in low],
+                "high": [_number(value) for value in high],
             }
         )
-    return {"curves": found}
+    return {"interval_level": _CONFIDENCE, "curves": found}
 
 
 def _number(value: float) -> float | None:

@@ -14,12 +14,15 @@ from dpfit._typing import Floats, Missing, Neighbors
 from dpfit.accounting import LedgerLike
 from dpfit.engine.strategy import Curves
 from dpfit.engine.task import Fitted
+from dpfit.models.assembly import estimates_of, levels_of
 from dpfit.models.base import FittedAttribute, PrivateModel
-from dpfit.models.effects import Curve, Effect, Levels, NoEffect
+from dpfit.models.effects import Curve, Effect, NoEffect
+from dpfit.models.estimates import Inference, checked_inference, checked_level
 from dpfit.models.model import Assembled
 from dpfit.models.plots import plot_curves
-from dpfit.models.summary import Summary, additive_summary
-from dpfit.schema import Kind, Level, Schema
+from dpfit.models.summary import additive_summary
+from dpfit.models.tables import Summary
+from dpfit.schema import Kind, Schema
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +83,8 @@ class PrivateAdditiveRegression(PrivateModel):
         The number of boosting rounds.
     status_ : {"full", "mean", "nothing"}
         What the data allowed. "mean": too few rows for curves; all predictions are the mean of the
-        target. "nothing": too few rows to find even the range of the target; predictions are noise.
+        target. "nothing": too few rows to find even the range of the target; all predictions are
+        the middle of its public bounds, or zero.
     privacy_ : PrivacyRecord
         The releases of the fit and their privacy cost.
     provenance_ : Provenance
@@ -154,42 +158,80 @@ class PrivateAdditiveRegression(PrivateModel):
     def _assemble(self, fitted: Fitted, kinds: Sequence[Kind]) -> Assembled:
         return curves(fitted, kinds)
 
-    def curve(self, feature: int | str) -> tuple[Floats | list[Level], Floats]:
+    def curve(
+        self,
+        feature: int | str,
+        interval: float | None = None,
+        *,
+        inference: Inference = "population",
+    ) -> tuple[Any, ...]:
         """Return the points of a feature's curve.
 
         Parameters
         ----------
         feature : int or str
             Position or name.
+        interval : float, optional
+            A confidence level, such as 0.95, to return confidence bands, too.
+        inference : {"population", "sample"}, default "population"
+            What bands are for: the curve in the population that the rows are a sample of, or the
+            least-squares curve of these very rows, without sampling error.
 
         Returns
         -------
         x, height : arrays
             The curve is straight between these points and flat outside them. Heights are in the
             units of y; over the rows they average approximately zero. For a categorical column, x
-            is the list of its levels. The heights of levels sum to zero or, if there are rows
-            whose level is not listed, are relative to those, which have the height zero.
-        """
-        check_is_fitted(self)
-        return self.model_.curve(self.model_.position(feature))
-
-    def summary(self) -> Summary:
-        """Return a summary table: text when printed, HTML in a notebook.
-
-        Returns
-        -------
-        Summary
-            Budget and fit, then the range and the importance of each curve.
+            is the list of its levels. The heights of levels sum to zero over those that clearly
+            have rows or, if there are rows whose level is not listed, are relative to those, which
+            have the height zero.
+        low, high : arrays
+            With `interval`: lower and upper ends of confidence intervals for the heights, each for
+            its own point; NaN where nothing is known. They are centred at the heights before
+            shrinkage, and widened to contain `height` where that is further away. The errors are
+            those of the functions that are in the model: not of a bend that the budget was too
+            small for.
 
         Privacy
         -------
         Computed from released numbers, at no privacy cost.
         """
         check_is_fitted(self)
-        return additive_summary(self.model_)
+        place = self.model_.position(feature)
+        if interval is None:
+            return self.model_.curve(place)
+        level = checked_level(interval, "interval")
+        band = self.model_.band(place, level, checked_inference(inference))
+        return (*self.model_.curve(place), *band.T)
+
+    def summary(self, *, inference: Inference = "population") -> Summary:
+        """Return a summary table: text when printed, HTML in a notebook.
+
+        Parameters
+        ----------
+        inference : {"population", "sample"}, default "population"
+            What p-values are about, as in :meth:`curve`.
+
+        Returns
+        -------
+        Summary
+            Budget and fit, then the range and the importance of each curve, its effective degrees
+            of freedom, and tests whether it differs from no effect and from a line. Also
+            ``to_frame()``, ``to_latex()`` and ``to_html()``.
+
+        Privacy
+        -------
+        Computed from released numbers, at no privacy cost.
+        """
+        check_is_fitted(self)
+        return additive_summary(self.model_, checked_inference(inference))
 
     def plot_curves(
-        self, features: Sequence[int | str] | int | str | None = None, ncols: int = 3
+        self,
+        features: Sequence[int | str] | int | str | None = None,
+        ncols: int = 3,
+        *,
+        interval: float | None = 0.95,
     ) -> Figure:
         """Plot the curves on a common vertical scale; requires matplotlib.
 
@@ -200,53 +242,61 @@ class PrivateAdditiveRegression(PrivateModel):
             ones, starting with the most important.
         ncols : int, default 3
             The number of plots in a row.
+        interval : float or None, default 0.95
+            The confidence level of the bands, which are those of :meth:`curve`; None for none.
 
         Returns
         -------
         matplotlib Figure
-            A plot for each feature, with dots at the knots.
+            A plot for each feature, with dots at the knots and a confidence band, or bars for
+            levels.
 
         Privacy
         -------
         Computed from released numbers, at no privacy cost.
         """
         check_is_fitted(self)
-        return plot_curves(self.model_, features, ncols)
+        level = None if interval is None else checked_level(interval, "interval")
+        return plot_curves(self.model_, features, ncols, level)
 
 
 def curves(fitted: Fitted, kinds: Sequence[Kind]) -> Assembled:
     """Convert the engine's result to a curve for each column and an effect for each level."""
-    estimate = fitted.estimate
-    intercept = fitted.centre + fitted.scale * float(estimate.coefficients[0])
-    heights: dict[int, Floats] = {}
-    for function, size in zip(estimate.basis.functions, estimate.coefficients, strict=True):
-        if function.column < 0:
-            continue
-        shape = function.heights
-        if shape is None:
-            shape = np.array([0.0, 1.0])
-            if levels := kinds[function.column].levels:
-                shape = (np.arange(len(levels)) == function.level).astype(np.float64)
-        start = heights.setdefault(function.column, np.zeros(len(shape)))
-        heights[function.column] = start + fitted.scale * size * shape
+    estimate, scale = fitted.estimate, fitted.scale
+    intercept = fitted.centre
+    heights: list[dict[int, float]] = [{} for _ in kinds]
+    shapes: list[list[Floats]] = [[] for _ in kinds]
+    sums: list[Floats] = [np.zeros(1) for _ in kinds]
+    straight = [0] * len(kinds)
+    places = []
+    for function, size in zip(
+        estimate.basis.functions, estimate.coefficients.tolist(), strict=True
+    ):
+        column = function.column
+        places.append(function.level)
+        if column < 0:
+            intercept += scale * size
+        elif kinds[column].levels:
+            heights[column][function.level] = scale * size
+        else:
+            shape = np.array([0.0, 1.0]) if function.heights is None else function.heights
+            places[-1] = len(shapes[column])
+            shapes[column].append(shape)
+            sums[column] = sums[column] + scale * size * shape
+            straight[column] += not function.is_bend
     effects: list[Effect] = []
-    for place, kind in enumerate(kinds):
-        height = heights.get(place)
+    for column, kind in enumerate(kinds):
         if kind.levels:
-            unseen = [(place, level) in estimate.levels.unseen for level in range(len(kind.levels))]
-            if height is None:
-                height, unseen = np.zeros(len(kind.levels)), [True] * len(kind.levels)
-            height[unseen] = 0.0
-            if place not in estimate.levels.unlisted and not all(unseen):
-                seen = np.flatnonzero(~np.array(unseen))
-                intercept += float(height[seen].mean())
-                height[seen] -= height[seen].mean()
-            flags = tuple(not flag for flag in unseen)
-            effects.append(Levels(kind.levels, tuple(height.tolist()), flags))
-        elif height is None:
+            levels, mean = levels_of(fitted, column, kind, heights[column])
+            effects.append(levels)
+            intercept += mean
+        elif not shapes[column]:
             effects.append(NoEffect())
         else:
-            knots = estimate.basis.columns[place].knots
+            knots = estimate.basis.columns[column].knots
             points = np.array([0.0, 1.0]) if knots is None else knots.places
-            effects.append(Curve(tuple(points.tolist()), tuple(height.tolist())))
-    return intercept, tuple(effects), None
+            functions = tuple(tuple(shape.tolist()) for shape in shapes[column])
+            own = tuple(points.tolist()), tuple(sums[column].tolist())
+            effects.append(Curve(*own, functions, straight[column]))
+    factors = np.full(len(places), scale)
+    return intercept, tuple(effects), estimates_of(fitted, effects, places, factors)

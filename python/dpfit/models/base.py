@@ -6,8 +6,9 @@ import contextlib
 import functools
 import math
 import os
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, Self, TypeVar, cast, overload
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, Self, TypeVar, cast, get_args, overload
 
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
@@ -20,19 +21,29 @@ from dpfit.engine.fit import fit
 from dpfit.engine.strategy import Strategy
 from dpfit.engine.task import FitTask, Fitted
 from dpfit.estimator import PrivateRegressor
-from dpfit.exceptions import Code, NotFiniteError, ParameterError
+from dpfit.exceptions import Code, HiddenTargetWarning, NotFiniteError, ParameterError
 from dpfit.models import file as model_file
+from dpfit.models.assembly import nothing
+from dpfit.models.contrast import Contrast, contrast
+from dpfit.models.estimates import Inference, checked_inference, checked_level
 from dpfit.models.export.sql import Dialect, to_sql
 from dpfit.models.inputs import error_in_prediction, prediction_source, training_source
-from dpfit.models.model import Assembled, Model
+from dpfit.models.model import Assembled, Kinds, Model
 from dpfit.release import Releaser
 from dpfit.schema import Kind, Schema, terms
 from dpfit.schema.kinds import MOST_TERMS
 from dpfit.sources import Reading, Source
+from dpfit.sources.engines.cluster import ClusterSource
+from dpfit.sources.source import Predictor
 
 __all__ = ["FittedAttribute", "PrivateModel"]
 
 T = TypeVar("T")
+
+_HIDDEN = (
+    "the noise hides where the target lies: predictions are the middle of its public bounds, or "
+    "zero; more rows, a larger budget or public bounds of the target help"
+)
 
 
 class FittedAttribute(Generic[T]):
@@ -212,7 +223,11 @@ class PrivateModel(PrivateRegressor):
     ) -> Callable[..., Model]:
         """Return the model without its privacy record."""
         names, threshold = self._names(), fitted.estimate.threshold
-        intercept, effects, errors = self._assemble(fitted, kinds)
+        if fitted.target_is_seen:
+            intercept, effects, estimates = self._assemble(fitted, kinds)
+        else:
+            intercept, effects, estimates = nothing(kinds, fitted.prediction_range)
+            threshold = None
         return functools.partial(
             Model,
             estimator=type(self).__name__,
@@ -221,10 +236,12 @@ class PrivateModel(PrivateRegressor):
             not_features=not_features,
             intercept=intercept,
             effects=effects,
-            errors=errors,
+            estimates=estimates,
             target_range=fitted.target_range if fitted.target_is_seen else (-math.inf, math.inf),
             prediction_range=fitted.prediction_range,
             residual_variance=None if threshold is None else threshold.variance * fitted.scale**2,
+            # The engine does not hand over the variance of the target and its error.
+            r_squared=None,
             rows=fitted.rows,
             rounds=fitted.estimate.rounds,
             missing=missing,
@@ -238,7 +255,14 @@ class PrivateModel(PrivateRegressor):
         """Return which features the model has."""
         raise TypeError("a private model needs a method _strategy")
 
-    def predict(self, X: Any) -> Any:
+    def predict(
+        self,
+        X: Any,
+        interval: float | None = None,
+        *,
+        kind: Kinds = "mean",
+        inference: Inference = "population",
+    ) -> Any:
         """Predict the target, batch by batch.
 
         Parameters
@@ -246,21 +270,113 @@ class PrivateModel(PrivateRegressor):
         X : table
             Any kind of table that `fit` accepts, with the same columns in the same order. Other
             columns are ignored if columns have names.
+        interval : float, optional
+            A confidence level, such as 0.95, to return intervals, too; not for Dask and Spark.
+        kind : {"mean", "observation"}, default "mean"
+            What intervals are for: the mean of the target for such rows, or one new observation.
+            The latter assume that residuals are normal and have the same variance everywhere,
+            `residual_variance_`.
+        inference : {"population", "sample"}, default "population"
+            What means are about: the population that the rows of the fit are a sample of, or the
+            least squares of these very rows.
 
         Returns
         -------
         array, series or column
             A series for a DataFrame; a lazy series or array for Dask; a column for Spark, for use
-            with ``withColumn``; an array for everything else.
+            with ``withColumn``; an array for everything else. With `interval`: a DataFrame with the
+            columns ``prediction``, ``lower`` and ``upper`` for a DataFrame, and an array with these
+            three columns for everything else.
+
+        Warns
+        -----
+        HiddenTargetWarning
+            If the noise hides where the target lies. Predictions are then the middle of the
+            target's public bounds, or zero.
+
+        Notes
+        -----
+        Intervals are centred at predictions before shrinkage, and widened to contain the
+        prediction where that is further away. They are NaN where nothing is known, as for a level
+        that the noise hides. They are for the least-squares fit of the model's lines or curves: if
+        the mean has another shape, that difference is not part of their width.
         """
         check_is_fitted(self)
         model = self.model_
+        predictor: Predictor = model.predict
         source = prediction_source(self, X, model)
+        if interval is not None:
+            if isinstance(source, ClusterSource):
+                raise ParameterError(
+                    "interval requires a table that is read by this process",
+                    subject="interval",
+                    hint="compute the table, or read its files with scan_parquet",
+                )
+            predictor = functools.partial(
+                model.predict_with_interval,
+                level=checked_level(interval, "interval"),
+                kind=cast(Kinds, one_of("kind", kind, get_args(Kinds))),
+                inference=checked_inference(inference),
+            )
+        found, problem = None, None
         try:
-            return source.predict(model.kinds, model.predict)
+            found = source.predict(model.kinds, predictor)
         except ParameterError as error:
             problem = error
-        raise error_in_prediction(problem)
+        if problem is not None:
+            raise error_in_prediction(problem)
+        if model.status == "nothing":
+            warnings.warn(_HIDDEN, HiddenTargetWarning, stacklevel=2)
+        return found
+
+    def contrast(
+        self,
+        weights: Mapping[str, float],
+        level: float = 0.95,
+        *,
+        inference: Inference = "population",
+    ) -> Contrast:
+        """Return a weighted sum of coefficients, such as the difference of two levels.
+
+        Parameters
+        ----------
+        weights : dict of str to float
+            Weights of coefficients: columns of numbers by their name, levels as ``column=level``,
+            and all values that are not listed as ``column=(not listed)``, if there are such rows. A
+            reference level has the coefficient zero and can be named. Of an additive model: levels
+            and binary columns.
+        level : float, default 0.95
+            The confidence level of the interval.
+        inference : {"population", "sample"}, default "population"
+            What errors are about: the population that the rows are a sample of, or the
+            least-squares coefficients of these very rows.
+
+        Returns
+        -------
+        Contrast
+            The estimate, its standard error and the parts of it (``noise``, ``sampling``), the
+            ``interval``, ``z`` and ``p``. NaN, except the estimate, if nothing is known about one
+            of the coefficients.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dpfit import Categorical, PrivateLinearRegression, Schema
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.integers(0, 3, size=(20_000, 1))
+        >>> y = np.array([0.0, 1.0, 3.0])[X[:, 0]] + rng.normal(size=20_000)
+        >>> schema = Schema({0: Categorical([0, 1, 2])})
+        >>> model = PrivateLinearRegression(epsilon=1.0, schema=schema).fit(X, y)
+        >>> found = model.contrast({"x0=2": 1, "x0=1": -1})
+        >>> bool(abs(found.estimate - 2.0) < 0.5), bool(found.p < 0.001)
+        (True, True)
+
+        Privacy
+        -------
+        Computed from released numbers, at no privacy cost.
+        """
+        check_is_fitted(self)
+        return contrast(self.model_, weights, level, inference)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to a JSON file, which :func:`dpfit.load` reads.

@@ -1,151 +1,230 @@
-"""Coefficients of linear models, their standard errors and their confidence intervals."""
+"""Coefficients of linear models: slopes, and effects of levels relative to a reference or mean."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri, stdtrit
+import scipy.sparse
 
-from dpfit._parameters import real
+from dpfit._parameters import one_of
 from dpfit._typing import Floats
-from dpfit.models.json_numbers import decode_array, encode
+from dpfit.models.effects import Curve, Levels, Line, NoEffect
+from dpfit.models.estimates import Estimates, Inference, Inferred
 
-__all__ = ["CoefficientErrors", "Coefficients"]
+if TYPE_CHECKING:
+    from dpfit.models.model import Model
 
-_PARTS = ("estimates", "noise", "sampling", "spread")
+__all__ = ["NOT_LISTED", "Coding", "Coefficients", "Term", "checked_coding", "terms_of"]
+
+Coding: TypeAlias = Literal["treatment", "sum"]
+
+# The name of the level that stands for all values that are not listed.
+NOT_LISTED = "(not listed)"
+
+
+def checked_coding(value: Any) -> Coding:
+    """Return what effects of levels are relative to."""
+    return cast(Coding, one_of("coding", value, get_args(Coding)))
 
 
 @dataclass(frozen=True, eq=False)
-class CoefficientErrors:
-    """Estimates that are not shrunk, and their errors by cause. The intercept is last.
+class Term:
+    """A coefficient as a linear function of the model's parameters.
 
     Parameters
     ----------
-    estimates : array of shape (n_terms + 1,)
-        Estimates without shrinkage, at which intervals are centred.
-    noise : array of shape (n_terms + 1, n_terms + 1)
-        Covariance from privacy noise; infinite where nothing is known.
-    sampling : array of shape (n_terms + 1, n_terms + 1)
-        Estimated covariance from the rows being a sample.
-    spread : array of shape (n_terms + 1, n_terms + 1)
-        The standard error of that estimate: a'Sa for the variance of a linear function a.
+    name : str
+        The column's name, or ``column=level``.
+    column : int
+        The position of the column.
+    level : int or None
+        The position of the level, -1 for values that are not listed; None for a column of numbers.
+    is_reference : bool
+        Whether it is the level that others are relative to: its coefficient is zero.
+    value : float
+        The coefficient as predictions use it: shrunk.
+    range : tuple of two floats
+        Where the line goes; infinite if the term is not in the model.
+    weights : dict of int to float
+        The function: weights of parameters.
     """
 
-    estimates: Floats
-    noise: Floats
-    sampling: Floats
-    spread: Floats
-
-    def __post_init__(self) -> None:
-        """Copy the arrays, make the copies read-only, and check their shapes."""
-        for name in _PARTS:
-            array = np.array(getattr(self, name), dtype=np.float64)
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
-        square = self.estimates.shape * 2
-        if self.estimates.ndim != 1 or any(part.shape != square for part in self._arrays[1:]):
-            raise ValueError("estimates and covariances must have the same coefficients")
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, CoefficientErrors):
-            return NotImplemented
-        pairs = zip(self._arrays, other._arrays, strict=True)
-        return all(np.array_equal(mine, others) for mine, others in pairs)
-
-    def __reduce__(self) -> Any:
-        return CoefficientErrors, self._arrays
-
-    @property
-    def _arrays(self) -> tuple[Floats, ...]:
-        return self.estimates, self.noise, self.sampling, self.spread
-
-    def standard_errors(self, *, sampling: bool = True) -> Floats:
-        """Return standard errors, with or without sampling error."""
-        variance = np.diag(self.noise)
-        if sampling:
-            variance = variance + np.diag(self.sampling)
-        return _root(variance)
-
-    def quantiles(self, level: float, *, sampling: bool = True) -> Floats:
-        """Return how many standard errors the two sides of intervals are.
-
-        The sampling part of a variance is an estimate. As usual, the quantile is that of Student's
-        t distribution, with the degrees of freedom of a variance that is as uncertain
-        (Satterthwaite 1946).
-        """
-        normal = np.full(len(self.estimates), float(ndtri(0.5 + level / 2)))
-        if not sampling:
-            return normal
-        variance = np.diag(self.noise) + np.diag(self.sampling)
-        spread = np.diag(self.spread)
-        known = np.isfinite(variance) & (spread > 0.0) & (variance > 0.0)
-        freedom = 2.0 * np.square(variance[known] / spread[known])
-        normal[known] = stdtrit(np.clip(freedom, 2.0, 1e9), 0.5 + level / 2)
-        return normal
-
-    def by_cause(self) -> dict[str, Floats]:
-        """Return standard errors and their parts: noise and sampling."""
-        return {
-            "std_error": self.standard_errors(),
-            "noise": _root(np.diag(self.noise)),
-            "sampling": _root(np.diag(self.sampling)),
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the errors as a dictionary that can be written as JSON."""
-        return {name: encode(array) for name, array in zip(_PARTS, self._arrays, strict=True)}
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Return the errors that :meth:`to_dict` wrote."""
-        return cls(*(decode_array(fields[name]) for name in _PARTS))
+    name: str
+    column: int
+    level: int | None
+    is_reference: bool
+    value: float
+    range: tuple[float, float]
+    weights: dict[int, float]
 
 
-@dataclass(frozen=True)
+def terms_of(
+    model: Model, coding: Coding = "treatment"
+) -> tuple[list[Term], float, dict[int, float]]:
+    """Return all terms, then the intercept (at x = 0), as predictions use it and as a function.
+
+    Rows whose level is not listed have a term if there are any. Curves that bend have none.
+    """
+    found: list[Term] = []
+    starts = model.starts
+    intercept, weights = model.intercept, {starts[-1]: 1.0}
+    for column, (name, effect) in enumerate(zip(model.column_names, model.effects, strict=True)):
+        start = starts[column]
+        match effect:
+            case NoEffect():
+                found.append(Term(name, column, None, False, 0.0, effect.range, {}))
+            case Line(slope=slope, centre=centre):
+                found.append(Term(name, column, None, False, slope, effect.range, {start: 1.0}))
+                weights[start] = -centre
+            case Curve(points=(0.0, 1.0), heights=heights) if effect.size == 1:
+                # A flag of an additive model.
+                rise = heights[1] - heights[0]
+                found.append(Term(name, column, None, False, rise, effect.range, {start: 1.0}))
+            case Levels():
+                own = model.estimates.known[start : start + effect.size]
+                shift = _shift(model, column, effect, own, coding)
+                others = {start + i: -weight for i, weight in enumerate(shift) if weight}
+                value = float(shift @ np.array(effect.effects))
+                intercept += value
+                weights |= {place: -weight for place, weight in others.items()}
+                found += _levels(model, column, start, others, value, coding)
+    return found, intercept, weights
+
+
+def _shift(
+    model: Model, column: int, effect: Levels, known: npt.NDArray[np.bool_], coding: Coding
+) -> Floats:
+    """Return the weights of levels in what coefficients are relative to."""
+    if not any(effect.seen):
+        return np.zeros(effect.size)
+    if coding == "treatment":
+        weights = np.zeros(effect.size)
+        weights[model.kinds[column].reference_place] = 1.0
+        return weights
+    chosen = known if known.any() else np.array(effect.seen)
+    average: Floats = chosen / chosen.sum()
+    return average
+
+
+def _levels(
+    model: Model,
+    column: int,
+    start: int,
+    others: dict[int, float],
+    shift: float,
+    coding: Coding,
+) -> list[Term]:
+    """Return the terms of a column of levels, whose parameters begin at `start`."""
+    name, effect = model.column_names[column], model.effects[column]
+    assert isinstance(effect, Levels)
+    reference = model.kinds[column].reference_place if coding == "treatment" else None
+    found = []
+    for level, (label, height, seen) in enumerate(
+        zip(effect.levels, effect.effects, effect.seen, strict=True)
+    ):
+        is_reference = level == reference
+        weights = dict(others)
+        weights[start + level] = weights.get(start + level, 0.0) + 1.0
+        # Without rows that are seen, the effect is zero: predictions are those of no level.
+        found.append(
+            Term(
+                f"{name}={label}",
+                column,
+                level,
+                is_reference,
+                0.0 if is_reference else height - shift,
+                (0.0, 1.0) if seen else NoEffect.range,
+                {} if is_reference else weights,
+            )
+        )
+    if effect.has_others and NOT_LISTED not in effect.levels:
+        rest = Term(f"{name}={NOT_LISTED}", column, -1, False, -shift, (0.0, 1.0), dict(others))
+        found.append(rest)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
 class Coefficients:
     """The coefficients of a linear model: one for each term, and the intercept last.
 
-    A term is a column of numbers, or a level of a categorical column.
-
     Parameters
     ----------
-    names : list of str
-        The terms: a column's name, or ``column=level``.
-    is_level : array of bool
-        Whether a term is a level.
-    estimates : array of shape (n_terms + 1,)
-        Slopes and effects of levels, then the intercept, as predictions use them: shrunk.
-    ranges : array of shape (n_terms, 2)
-        The range of each line; infinite if nothing is known about the term.
-    errors : CoefficientErrors
-        Errors of the estimates.
+    terms : list of Term
+        Columns of numbers, and levels of categorical columns.
+    intercept : float
+        The constant term at x = 0, as predictions use it: shrunk.
+    functions : scipy.sparse array of shape (n_terms + 1, n_parameters)
+        Coefficients as linear functions of the model's parameters.
+    estimates : Estimates
+        The parameters and their errors.
     """
 
-    names: list[str]
-    is_level: npt.NDArray[np.bool_]
-    estimates: Floats
-    ranges: Floats
-    errors: CoefficientErrors
+    terms: list[Term]
+    intercept: float
+    functions: Any
+    estimates: Estimates
+
+    @classmethod
+    def of(
+        cls, model: Model, coding: Coding = "treatment", *, others: bool = False
+    ) -> Coefficients:
+        """Return the coefficients; with `others` also those of rows whose level is not listed."""
+        if any(isinstance(effect, Curve) for effect in model.effects):
+            raise TypeError("only linear models have coefficients")
+        terms, intercept, at_zero = terms_of(model, coding)
+        terms = [term for term in terms if others or term.level != -1]
+        rows = [*(term.weights for term in terms), at_zero]
+        return cls(terms, intercept, matrix_of(rows, model.size), model.estimates)
 
     @property
-    def is_known(self) -> npt.NDArray[np.bool_]:
-        """Whether anything is known about a term."""
-        return np.isfinite(self.ranges[:, 0]) & np.isfinite(self.ranges[:, 1])
+    def names(self) -> list[str]:
+        """The terms: a column's name, or ``column=level``."""
+        return [term.name for term in self.terms]
 
-    def interval(self, level: float = 0.95, *, sampling: bool = True) -> Floats:
+    @property
+    def values(self) -> Floats:
+        """Coefficients and, last, the intercept, as predictions use them: shrunk."""
+        return np.array([*(term.value for term in self.terms), self.intercept])
+
+    @property
+    def ranges(self) -> Floats:
+        """The range of each line; infinite if the term is not in the model."""
+        return np.array([term.range for term in self.terms]).reshape(-1, 2)
+
+    @property
+    def unshrunk(self) -> Floats:
+        """Estimates before shrinkage."""
+        result: Floats = self.functions @ self.estimates.values
+        return result
+
+    def inferred(self, inference: Inference = "population") -> Inferred:
+        """Return estimates with their errors; unknown if a term is not in the model."""
+        found = self.estimates.of(self.functions, inference)
+        inside = np.isfinite(self.ranges).all(axis=1)
+        found.known[:-1] &= inside
+        return found
+
+    def interval(self, level: float = 0.95, inference: Inference = "population") -> Floats:
         """Return lower and upper ends of confidence intervals; NaN where nothing is known."""
-        level = real("level", level, 0.0, 1.0 - 1e-12)
-        wide = self.errors.quantiles(level, sampling=sampling)
-        wide *= self.errors.standard_errors(sampling=sampling)
-        wide[np.flatnonzero(~self.is_known)] = np.nan
-        centre = self.errors.estimates
-        return np.column_stack([centre - wide, centre + wide])
+        return self.inferred(inference).interval(level)
+
+    def covariance(self, part: Literal["noise", "sampling"]) -> Floats:
+        """Return a part of the covariance; the noise is infinite where nothing is known."""
+        found = self.estimates.covariance(self.functions, part)
+        if part == "noise":
+            hidden = np.flatnonzero(~self.inferred().known & (np.diag(found) > 0.0))
+            found[hidden, hidden] = np.inf
+        found.setflags(write=False)
+        return found
 
 
-def _root(variance: Floats) -> Floats:
-    result: Floats = np.sqrt(np.maximum(variance, 0.0))
-    return result
+def matrix_of(rows: Sequence[dict[int, float]], size: int) -> Any:
+    """Return a sparse matrix with these rows."""
+    heads = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    places = np.array([place for row in rows for place in row], dtype=np.intp)
+    values = np.array([value for row in rows for value in row.values()], dtype=np.float64)
+    return scipy.sparse.csr_array((values, places, heads), shape=(len(rows), size))

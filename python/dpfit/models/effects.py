@@ -1,4 +1,9 @@
-"""What a column adds to a prediction: a line, a curve, an effect for each level, or nothing."""
+"""What a column adds to a prediction: a line, a curve, an effect for each level, or nothing.
+
+An effect has parameters, in which it is linear. `design` returns the derivatives of the effect in
+its parameters, one row for each value of the column: with the covariance of the parameters, errors
+of predictions follow.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +36,20 @@ class NoEffect(_Data):
     points: ClassVar[tuple[float, ...]] = (0.0,)
     heights: ClassVar[tuple[float, ...]] = (0.0,)
     range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    size: ClassVar[int] = 0
 
     def __call__(self, x: Array) -> Floats:
         """Return zeros."""
         return np.zeros(len(x))
 
+    def design(self, x: Array) -> Floats:
+        """Return no columns: there are no parameters."""
+        return np.zeros((len(x), 0))
+
 
 @dataclass(frozen=True)
 class Line(_Data):
-    """A straight line from `low` to `high`, constant outside.
+    """A straight line from `low` to `high`, constant outside. Its parameter is the slope.
 
     Parameters
     ----------
@@ -47,16 +57,27 @@ class Line(_Data):
         The range of the line.
     slope : float
         Change of the prediction per unit of the column; the line passes through the origin.
+    centre : float, default 0
+        The released mean of the column: the last of a model's parameters is the prediction there.
     """
 
     low: float
     high: float
     slope: float
+    centre: float = 0.0
+    size: ClassVar[int] = 1
 
     def __call__(self, x: Array) -> Floats:
         """Return the contribution of each value of the column."""
+        return self._inside(x) * self.slope
+
+    def design(self, x: Array) -> Floats:
+        """Return the distances of values from the centre."""
+        return (self._inside(x) - self.centre)[:, None]
+
+    def _inside(self, x: Array) -> Floats:
         values: Floats = np.clip(x.astype(np.float64, copy=False), self.low, self.high)
-        return values * self.slope
+        return values
 
     @property
     def range(self) -> tuple[float, float]:
@@ -84,15 +105,24 @@ class Curve(_Data):
         Where the curve starts, bends and ends; at least two, increasing.
     heights : tuple of float
         The effect at these points.
+    functions : tuple of tuples of float
+        The functions that the curve is a sum of, by their heights at the points. Their factors are
+        the parameters.
+    straight : int
+        How many of the functions, the first ones, are lines. The others bend.
     """
 
     points: tuple[float, ...]
     heights: tuple[float, ...]
+    functions: tuple[tuple[float, ...], ...] = ()
+    straight: int = 0
 
     def __post_init__(self) -> None:
         """Check the number of points."""
         if not 2 <= len(self.points) == len(self.heights):
             raise ValueError("a curve needs two or more points and as many heights")
+        if any(len(function) != len(self.points) for function in self.functions):
+            raise ValueError("a function of a curve needs a height for each point")
 
     def __call__(self, x: Array) -> Floats:
         """Return the contribution of each value of the column."""
@@ -100,6 +130,17 @@ class Curve(_Data):
             x.astype(np.float64, copy=False), np.array(self.points), np.array(self.heights)
         )
         return result
+
+    def design(self, x: Array) -> Floats:
+        """Return the heights of the functions."""
+        values, points = x.astype(np.float64, copy=False), np.array(self.points)
+        found = [np.interp(values, points, np.array(function)) for function in self.functions]
+        return np.column_stack(found) if found else np.zeros((len(x), 0))
+
+    @property
+    def size(self) -> int:
+        """The number of parameters."""
+        return len(self.functions)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -109,7 +150,7 @@ class Curve(_Data):
 
 @dataclass(frozen=True)
 class Levels(_Data):
-    """An effect for each level of a categorical column.
+    """An effect for each level of a categorical column, which is a parameter.
 
     Parameters
     ----------
@@ -119,21 +160,49 @@ class Levels(_Data):
         Their effects; a level that is not listed has the effect zero.
     seen : tuple of bool
         Whether the releases show that the level has rows. If not, its effect is zero.
+    baseline : tuple of float
+        The weights of levels in the mean that effects are relative to; all zero if they are
+        relative to rows whose level is not listed.
     """
 
     levels: tuple[Level, ...]
     effects: tuple[float, ...]
     seen: tuple[bool, ...]
+    baseline: tuple[float, ...]
 
     def __post_init__(self) -> None:
         """Check the number of effects."""
-        if not len(self.levels) == len(self.effects) == len(self.seen):
+        if not len(self.levels) == len(self.effects) == len(self.seen) == len(self.baseline):
             raise ValueError("a categorical column needs an effect for each level")
 
     def __call__(self, x: Array) -> Floats:
         """Return the effect of each level, given by its position in `levels`; -1 is not listed."""
         effects = np.append(np.array(self.effects), 0.0)
-        return effects[np.where(np.isnan(x), -1, x).astype(np.intp)]
+        return effects[self._places(x)]
+
+    def design(self, x: Array) -> Floats:
+        """Return one for the level of each row; the mean of levels if it is not listed.
+
+        If no level is in the model, as in a mean-only model, all rows have the same mean.
+        """
+        if not any(self.seen):
+            return np.zeros((len(x), self.size))
+        rows: Floats = np.vstack([np.eye(self.size), np.array(self.baseline)])[self._places(x)]
+        return rows
+
+    @staticmethod
+    def _places(x: Array) -> Array:
+        return np.where(np.isnan(x), -1, x).astype(np.intp)
+
+    @property
+    def size(self) -> int:
+        """The number of parameters."""
+        return len(self.levels)
+
+    @property
+    def has_others(self) -> bool:
+        """Whether the releases show rows whose level is not listed."""
+        return any(self.seen) and not any(self.baseline)
 
 
 Effect: TypeAlias = NoEffect | Line | Curve | Levels
@@ -152,10 +221,17 @@ def effect_from_dict(data: Mapping[str, Any]) -> Effect:
         case "none":
             return NoEffect()
         case "line":
-            return Line(*(decode(data[name]) for name in ("low", "high", "slope")))
+            return Line(*(decode(data[name]) for name in ("low", "high", "slope", "centre")))
         case "curve":
-            return Curve(*(tuple(map(decode, data[name])) for name in ("points", "heights")))
+            points, heights = (_decoded(data[name]) for name in ("points", "heights"))
+            functions = tuple(map(_decoded, data["functions"]))
+            return Curve(points, heights, functions, int(data["straight"]))
         case "levels":
-            effects = tuple(map(decode, data["effects"]))
-            return Levels(tuple(data["levels"]), effects, tuple(map(bool, data["seen"])))
+            effects, baseline = (_decoded(data[name]) for name in ("effects", "baseline"))
+            seen = tuple(map(bool, data["seen"]))
+            return Levels(tuple(data["levels"]), effects, seen, baseline)
     raise ValueError("unknown kind of effect")
+
+
+def _decoded(values: Any) -> tuple[float, ...]:
+    return tuple(map(decode, values))

@@ -22,6 +22,7 @@ from dpfit._parameters import budget
 from dpfit._printable import printable
 from dpfit.accounting import Ledger
 from dpfit.exceptions import DpfitError, ModelFileError, ParameterError
+from dpfit.models.effects import Curve, Line
 from dpfit.models.model import Model
 from dpfit.schema import Schema
 
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["from_json", "load", "save", "to_json"]
 
 
-# Version 2 distinguished dates from numbers and added the bias of coefficients; version 3 has the
-# fields of `Model`; in version 4, `provenance` is one of them and may be missing.
+# Version 2 distinguished dates from numbers and added the bias of coefficients; version 3 had the
+# fields of `Model`; version 4 has errors of all parameters, also of curves, and `provenance`, which
+# may be missing.
 _VERSION = 4
 _FIELDS = {"dpfit_model", "library", "parameters", "model", "checksum"}
 # Parameters that are not saved, because they do not describe the model.
@@ -218,7 +220,8 @@ def _estimator(name: Any) -> type[PrivateModel] | None:
 def _model(content: Mapping[str, Any]) -> PrivateModel:
     value = Model.from_dict(content["model"])
     cls = _estimator(value.estimator)
-    if cls is None or hasattr(cls, "coef_") != (value.errors is not None):
+    other = Curve if hasattr(cls, "coef_") else Line
+    if cls is None or any(isinstance(effect, other) for effect in value.effects):
         raise ValueError("unknown estimator, or effects that do not match it")
     parameters = dict(content["parameters"])
     if parameters["schema"] is not None:

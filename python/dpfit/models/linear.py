@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,16 @@ from dpfit._typing import Floats, Missing, Neighbors
 from dpfit.accounting import LedgerLike
 from dpfit.engine.strategy import Lines
 from dpfit.engine.task import Fitted
+from dpfit.models.assembly import estimates_of, levels_of
 from dpfit.models.base import FittedAttribute, PrivateModel
-from dpfit.models.coefficients import CoefficientErrors
-from dpfit.models.effects import Effect, Levels, Line, NoEffect
+from dpfit.models.coefficients import Coding, Coefficients, checked_coding
+from dpfit.models.effects import Effect, Line, NoEffect
+from dpfit.models.estimates import Inference, checked_inference
 from dpfit.models.model import Assembled
 from dpfit.models.plots import plot_coefficients
-from dpfit.models.summary import Summary, linear_summary
-from dpfit.schema import Kind, Schema, terms
+from dpfit.models.summary import linear_summary
+from dpfit.models.tables import Summary
+from dpfit.schema import Kind, Schema
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,14 +61,16 @@ class PrivateLinearRegression(PrivateModel):
     ----------
     coef_ : array of shape (n_terms,)
         Coefficients in the units of X and y. A term is a column of numbers, or a level of a
-        categorical column. The effects of a column's levels sum to zero or, if there are rows
-        whose level is not listed, are relative to those. A level that is too rare to be seen
-        through the noise has the coefficient zero and no range.
+        categorical column. Levels are relative to the reference of their column, which has the
+        coefficient zero: the first level, unless the schema names another one
+        (``Categorical(levels, reference=...)``). A level that is too rare to be seen through the
+        noise has no range.
     coef_names_ : list of str
         The terms: a column's name, or ``column=level``.
     intercept_ : float
         The constant term: ``predict(X) == X @ coef_ + intercept_`` within `feature_range_` and
-        `prediction_range_`, with levels as zero-one columns.
+        `prediction_range_`, with levels as zero-one columns. `summary` prints another one, at the
+        means of the columns.
     feature_range_ : array of shape (n_terms, 2)
         The range of each line; `predict` clips values to it.
     coef_noise_, coef_sampling_ : arrays of shape (n_terms + 1, n_terms + 1)
@@ -88,7 +92,8 @@ class PrivateLinearRegression(PrivateModel):
         The number of boosting rounds.
     status_ : {"full", "mean", "nothing"}
         What the data allowed. "mean": too few rows for slopes; all predictions are the mean of the
-        target. "nothing": too few rows to find even the range of the target; predictions are noise.
+        target. "nothing": too few rows to find even the range of the target; all predictions are
+        the middle of its public bounds, or zero.
     privacy_ : PrivacyRecord
         The releases of the fit and their privacy cost.
     provenance_ : Provenance
@@ -117,12 +122,13 @@ class PrivateLinearRegression(PrivateModel):
     True
     """
 
-    coef_ = FittedAttribute(lambda model: model.coefficients.estimates[:-1])
+    intercept_ = FittedAttribute(lambda model: model.coefficients.intercept)
+    coef_ = FittedAttribute(lambda model: model.coefficients.values[:-1])
     coef_names_ = FittedAttribute(lambda model: model.coefficients.names)
     feature_range_ = FittedAttribute(lambda model: model.coefficients.ranges)
-    coef_noise_ = FittedAttribute(lambda model: model.coefficients.errors.noise)
-    coef_sampling_ = FittedAttribute(lambda model: model.coefficients.errors.sampling)
-    coef_estimates_ = FittedAttribute(lambda model: model.coefficients.errors.estimates)
+    coef_noise_ = FittedAttribute(lambda model: model.coefficients.covariance("noise"))
+    coef_sampling_ = FittedAttribute(lambda model: model.coefficients.covariance("sampling"))
+    coef_estimates_ = FittedAttribute(lambda model: model.coefficients.unshrunk)
 
     def __init__(
         self,
@@ -157,23 +163,31 @@ class PrivateLinearRegression(PrivateModel):
     def _assemble(self, fitted: Fitted, kinds: Sequence[Kind]) -> Assembled:
         return lines(fitted, kinds)
 
-    def coef_interval(self, level: float = 0.95, *, sampling: bool = True) -> Floats:
+    def coef_interval(
+        self,
+        level: float = 0.95,
+        *,
+        inference: Inference = "population",
+        coding: Coding = "treatment",
+    ) -> Floats:
         """Return confidence intervals of the coefficients and, last, the intercept.
 
         Parameters
         ----------
         level : float, default 0.95
             The confidence level.
-        sampling : bool, default True
-            Whether to include sampling error. If True, the intervals are for the coefficients in
-            the population that the rows are a sample of. If False, they are for the least-squares
-            coefficients of these rows.
+        inference : {"population", "sample"}, default "population"
+            What the intervals are for: the coefficients in the population that the rows are a
+            sample of, or the least-squares coefficients of these very rows, without sampling error.
+        coding : {"treatment", "sum"}, default "treatment"
+            What levels are relative to: the reference of their column, as in `coef_`, or the mean
+            of the levels that clearly have rows.
 
         Returns
         -------
         array of shape (n_terms + 1, 2)
             Lower and upper ends; NaN where nothing is known, as for levels that the noise hides
-            and for all slopes of a mean-only model.
+            and for all slopes of a mean-only model; both zero for a reference level.
 
         Notes
         -----
@@ -189,29 +203,46 @@ class PrivateLinearRegression(PrivateModel):
         Computed from released numbers, at no privacy cost.
         """
         check_is_fitted(self)
-        return self.model_.coefficients.interval(level, sampling=sampling)
+        found = Coefficients.of(self.model_, checked_coding(coding))
+        return found.interval(level, checked_inference(inference))
 
-    def summary(self, level: float = 0.95) -> Summary:
+    def summary(
+        self,
+        level: float = 0.95,
+        *,
+        inference: Inference = "population",
+        coding: Coding = "treatment",
+    ) -> Summary:
         """Return a summary table: text when printed, HTML in a notebook.
 
         Parameters
         ----------
         level : float, default 0.95
             The confidence level of the intervals, which are those of :meth:`coef_interval`.
+        inference : {"population", "sample"}, default "population"
+            What errors, intervals and p-values are about, as in :meth:`coef_interval`.
+        coding : {"treatment", "sum"}, default "treatment"
+            What levels are relative to, as in :meth:`coef_interval`. This is an option of the
+            table and not of the model, because it costs nothing: both tables come from one fit.
 
         Returns
         -------
         Summary
-            Budget and fit, then coefficients with standard errors and confidence intervals.
+            Budget and fit, then coefficients with standard errors, p-values and confidence
+            intervals. Also ``to_frame()``, ``to_latex()`` and ``to_html()``.
 
         Privacy
         -------
         Computed from released numbers, at no privacy cost.
         """
         check_is_fitted(self)
-        return linear_summary(self.model_, level)
+        return linear_summary(
+            self.model_, level, checked_inference(inference), checked_coding(coding)
+        )
 
-    def plot_coefficients(self, level: float = 0.95, ax: Axes | None = None) -> Axes:
+    def plot_coefficients(
+        self, level: float = 0.95, ax: Axes | None = None, *, coding: Coding = "treatment"
+    ) -> Axes:
         """Plot the coefficients with confidence intervals; requires matplotlib.
 
         Parameters
@@ -220,88 +251,61 @@ class PrivateLinearRegression(PrivateModel):
             The confidence level of the intervals, which are those of :meth:`coef_interval`.
         ax : matplotlib Axes, optional
             The axes to draw on; a new figure if None.
+        coding : {"treatment", "sum"}, default "treatment"
+            What levels are relative to, as in :meth:`coef_interval`.
 
         Returns
         -------
         matplotlib Axes
-            A dot for each term, the largest on top: the coefficient times half the width of its
+            A dot for each term that has an interval: the coefficient times half the width of its
             range, which is the change in prediction from the middle of the range to its end; for
-            a level, its effect. Thick bars are intervals without sampling error, thin bars with it.
+            a level, its effect. Columns with large effects are on top, and levels of a column
+            together. Thick bars are intervals without sampling error, thin bars with it.
 
         Privacy
         -------
         Computed from released numbers, at no privacy cost.
         """
         check_is_fitted(self)
-        return plot_coefficients(self.model_, level, ax)
+        return plot_coefficients(self.model_, level, ax, checked_coding(coding))
 
 
 def lines(fitted: Fitted, kinds: Sequence[Kind]) -> Assembled:
     """Convert the engine's result to a line for each column and an effect for each level."""
-    estimate = fitted.estimate
-    places = {term: place for place, term in enumerate(terms(kinds))}
-    # Slopes and intercept as linear functions of the functions' coefficients.
-    change = np.zeros((len(places) + 1, len(estimate.coefficients)))
-    ranges: list[tuple[float, float] | None] = [None] * len(places)
-    for i, function in enumerate(estimate.basis.functions):
+    estimate, scale = fitted.estimate, fitted.scale
+    intercept = fitted.centre
+    found: dict[int, Line] = {}
+    heights: list[dict[int, float]] = [{} for _ in kinds]
+    places, factors = [], np.full(len(estimate.coefficients), scale)
+    for i, (function, size) in enumerate(
+        zip(estimate.basis.functions, estimate.coefficients.tolist(), strict=True)
+    ):
+        places.append(function.level)
         if function.column < 0:
-            change[-1, i] = 1.0
+            intercept += scale * size
+        elif kinds[function.column].levels:
+            heights[function.column][function.level] = scale * size
         elif function.heights is None:
-            level = function.level if kinds[function.column].levels else None
-            place = places[function.column, level]
-            change[place, i], ranges[place] = 1.0, (0.0, 1.0)
+            found[function.column] = Line(0.0, 1.0, scale * size)
         else:
             knots = estimate.basis.columns[function.column].knots
             assert knots is not None
-            place = places[function.column, None]
             rising = np.flatnonzero(np.diff(function.heights))
             first, last = int(rising[0]), int(rising[-1]) + 1
-            ends = float(knots.places[first]), float(knots.places[last])
-            slope = (function.heights[last] - function.heights[first]) / (ends[1] - ends[0])
-            change[place, i], ranges[place] = slope, ends
-            change[-1, i] = function.heights[first] - slope * ends[0]
-    for column, level in estimate.levels.unseen:
-        ranges[places[column, level]] = None
-        change[places[column, level]] = 0.0
-    for column, kind in enumerate(kinds):
-        own = [places[column, i] for i in range(len(kind.levels)) if ranges[places[column, i]]]
-        if own and column not in estimate.levels.unlisted:
-            # The effects sum to zero; the intercept gets their mean.
-            mean = change[own].mean(axis=0)
-            change[own] -= mean
-            change[-1] += mean
-    change *= fitted.scale
-    found = change @ estimate.coefficients
-    found[-1] += fitted.centre
+            low, high = float(knots.places[first]), float(knots.places[last])
+            start = float(function.heights[first])
+            slope = (float(function.heights[last]) - start) / (high - low)
+            factors[i] = scale * slope
+            # Functions are zero at the mean of the column, as released.
+            centre = low - start / slope
+            found[function.column] = Line(low, high, factors[i] * size, centre)
+            intercept -= factors[i] * size * centre
     effects: list[Effect] = []
     for column, kind in enumerate(kinds):
         if kind.levels:
-            own = [places[column, level] for level in range(len(kind.levels))]
-            seen = tuple(ranges[place] is not None for place in own)
-            effects.append(Levels(kind.levels, tuple(found[own].tolist()), seen))
-        elif line_ends := ranges[places[column, None]]:
-            effects.append(Line(*line_ends, float(found[places[column, None]])))
+            levels, mean = levels_of(fitted, column, kind, heights[column])
+            effects.append(levels)
+            intercept += mean
         else:
-            effects.append(NoEffect())
-    return float(found[-1]), tuple(effects), _errors(fitted, kinds, change)
-
-
-def _errors(fitted: Fitted, kinds: Sequence[Kind], change: Floats) -> CoefficientErrors:
-    """Return estimates and errors of slopes and intercept, `change` times the coefficients.
-
-    What the rounds do not reach, because the noise in X'X hides it, is part of the noise.
-    """
-    estimate = fitted.estimate
-    estimates = change @ estimate.unshrunk
-    estimates[-1] += fitted.centre
-    found = estimate.covariance.mapped(change)
-    noise = found.noise + change @ estimate.hidden @ change.T
-    if not fitted.target_is_seen:
-        # In addition to the noise in the sums, the location of the target is a guess.
-        released = np.flatnonzero(np.diag(noise))
-        noise[released, released] = math.inf
-    places = {term: place for place, term in enumerate(terms(kinds))}
-    for column, level in estimate.levels.unsure:
-        place = places[column, level if kinds[column].levels else None]
-        noise[place, place] = math.inf
-    return CoefficientErrors(estimates, noise, found.sampling, found.spread)
+            effects.append(found.get(column, NoEffect()))
+    return intercept, tuple(effects), estimates_of(fitted, effects, places, factors)

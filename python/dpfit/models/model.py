@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -14,15 +15,21 @@ from dpfit._parameters import one_of
 from dpfit._typing import Array, Floats, Missing
 from dpfit.accounting import PrivacyRecord, Provenance
 from dpfit.exceptions import Code, NotFiniteError, ParameterError
-from dpfit.models.coefficients import CoefficientErrors, Coefficients
-from dpfit.models.effects import Curve, Effect, Levels, Line, NoEffect, effect_from_dict
+from dpfit.models.coefficients import Coding, Coefficients
+from dpfit.models.effects import Effect, Levels, NoEffect, effect_from_dict
+from dpfit.models.estimates import Estimates, Inference, Inferred
 from dpfit.models.json_numbers import decode, encode
 from dpfit.schema import Kind, Level, Schema
 
-__all__ = ["Assembled", "Model"]
+__all__ = ["Assembled", "Kinds", "Model"]
 
-# What an estimator makes of the engine's result: intercept, effects, and errors of coefficients.
-Assembled: TypeAlias = tuple[float, tuple[Effect, ...], CoefficientErrors | None]
+# What an estimator makes of the engine's result: intercept, effects, and estimates with errors.
+Assembled: TypeAlias = tuple[float, tuple[Effect, ...], Estimates]
+# What intervals of predictions are about.
+Kinds: TypeAlias = Literal["mean", "observation"]
+
+# Rows whose errors are computed at a time: their parameters need memory.
+_ROWS = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +50,9 @@ class Model:
         The prediction where all effects are zero.
     effects : tuple of Effect
         One for each column.
-    errors : CoefficientErrors or None
-        Errors of the coefficients; None if the model is not linear.
+    estimates : Estimates
+        The parameters of all effects and, last, the prediction where columns are at their means,
+        before shrinkage, with their errors.
     target_range : tuple of two floats
         The range of most target values; infinite if the noise hides it.
     prediction_range : tuple of two floats
@@ -52,6 +60,9 @@ class Model:
         end, and its public bounds; infinite if neither is known.
     residual_variance : float or None
         The variance of the residuals, estimated from clipped ones; None for a mean-only model.
+    r_squared : tuple of two floats or None
+        The share of the target's variance that the model explains, and its standard error; None if
+        the engine did not release what it needs.
     rows : float
         The number of rows (noisy, unless `rows_are_public`).
     rounds : int
@@ -75,10 +86,11 @@ class Model:
     not_features: tuple[str, ...]
     intercept: float
     effects: tuple[Effect, ...]
-    errors: CoefficientErrors | None
+    estimates: Estimates
     target_range: tuple[float, float]
     prediction_range: tuple[float, float]
     residual_variance: float | None
+    r_squared: tuple[float, float] | None
     rows: float
     rounds: int
     missing: Missing
@@ -95,11 +107,8 @@ class Model:
             levels = effect.levels if isinstance(effect, Levels) else ()
             if levels != kind.levels:
                 raise ValueError("a column and its effect have different levels")
-        if self.errors is not None and (
-            len(self.errors.estimates) != len(self.coefficients.estimates)
-            or any(isinstance(effect, Curve) for effect in self.effects)
-        ):
-            raise ValueError("errors and coefficients do not match")
+        if len(self.estimates.values) != self.size:
+            raise ValueError("estimates and parameters of effects do not match")
 
     @property
     def column_names(self) -> list[str]:
@@ -121,31 +130,23 @@ class Model:
         return same and self.missing == "error"
 
     @property
+    def starts(self) -> list[int]:
+        """The place of each effect's first parameter, and last that of the constant."""
+        return [0, *itertools.accumulate(effect.size for effect in self.effects)]
+
+    @property
+    def size(self) -> int:
+        """The number of parameters."""
+        return self.starts[-1] + 1
+
+    @property
     def coefficients(self) -> Coefficients:
-        """The coefficients of a linear model."""
-        if self.errors is None:
-            raise TypeError("only linear models have coefficients")
-        names: list[str] = []
-        is_level: list[bool] = []
-        estimates: list[float] = []
-        ranges: list[tuple[float, float]] = []
-        for name, effect in zip(self.column_names, self.effects, strict=True):
-            if isinstance(effect, Levels):
-                names += [f"{name}={level}" for level in effect.levels]
-                estimates += effect.effects
-                ranges += [(0.0, 1.0) if one else NoEffect.range for one in effect.seen]
-            else:
-                names.append(name)
-                estimates.append(effect.slope if isinstance(effect, Line) else 0.0)
-                ranges.append(effect.range)
-            is_level += [isinstance(effect, Levels)] * (len(names) - len(is_level))
-        return Coefficients(
-            names,
-            np.array(is_level),
-            np.array([*estimates, self.intercept]),
-            np.array(ranges).reshape(-1, 2),
-            self.errors,
-        )
+        """The coefficients of a linear model, with levels relative to their references."""
+        return Coefficients.of(self)
+
+    def coded(self, coding: Coding) -> Coefficients:
+        """Return the coefficients with another coding, and those of levels that are not listed."""
+        return Coefficients.of(self, coding, others=True)
 
     @property
     def column_ranges(self) -> Floats:
@@ -159,6 +160,25 @@ class Model:
         if isinstance(effect, Levels):
             return list(effect.levels), np.array(effect.effects)
         return np.array(effect.points), np.array(effect.heights)
+
+    def band(self, column: int, level: float, inference: Inference = "population") -> Floats:
+        """Return lower and upper ends of intervals for the heights of :meth:`curve`.
+
+        They are centred at heights before shrinkage, and widened to contain those after it. NaN
+        where nothing is known.
+        """
+        effect, start = self.effects[column], self.starts[column]
+        if isinstance(effect, Levels):
+            inside = effect.design(np.arange(effect.size)) - np.array(effect.baseline)
+        else:
+            inside = effect.design(np.array(effect.points))
+        functions = np.zeros((len(inside), self.size))
+        functions[:, start : start + effect.size] = inside
+        found = self.estimates.of(functions, inference)
+        if not inside.any():
+            # Nothing of the column is in the model.
+            found.known[:] = False
+        return _containing(found.interval(level), self.curve(column)[1])
 
     def position(self, feature: int | str) -> int:
         """Return the position of a column that is given by its name or position."""
@@ -190,6 +210,45 @@ class Model:
         result: Floats = np.clip(total, *self.prediction_range)
         return result
 
+    def predict_with_interval(
+        self,
+        columns: Sequence[Array],
+        level: float,
+        kind: Kinds = "mean",
+        inference: Inference = "population",
+    ) -> Floats:
+        """Return predictions and the ends of their intervals, as three columns.
+
+        Intervals are centred at predictions before shrinkage, and widened to contain the others.
+        NaN where nothing is known.
+        """
+        predictions = self.predict(columns)
+        found = np.column_stack([predictions] * 3)
+        for start in range(0, len(found), _ROWS):
+            part = slice(start, start + _ROWS)
+            inferred = self._inferred([np.asarray(column)[part] for column in columns], inference)
+            if kind == "observation":
+                inferred = inferred.plus(self.observation_variance)
+            found[part, 1:] = _containing(inferred.interval(level), predictions[part])
+        found[np.isnan(predictions)] = np.nan
+        return found
+
+    @property
+    def observation_variance(self) -> float:
+        """The variance of observations about their means: of residuals, or of the target.
+
+        A model that is a mean has no residual variance, but its sampling error is that of a mean.
+        """
+        if self.residual_variance is not None:
+            return self.residual_variance
+        return float(self.estimates.sampling[-1, -1]) * self.rows
+
+    def _inferred(self, columns: Sequence[Array], inference: Inference) -> Inferred:
+        """Return what is inferred about the mean of rows."""
+        parts = [effect.design(x) for x, effect in zip(columns, self.effects, strict=True)]
+        functions = np.column_stack([*parts, np.ones(len(columns[0]))])
+        return self.estimates.of(np.nan_to_num(functions), inference)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the model as a dictionary that can be written as JSON."""
         return {
@@ -199,10 +258,11 @@ class Model:
             "not_features": list(self.not_features),
             "intercept": encode(self.intercept),
             "effects": [effect.to_dict() for effect in self.effects],
-            "errors": None if self.errors is None else self.errors.to_dict(),
+            "estimates": self.estimates.to_dict(),
             "target_range": encode(self.target_range),
             "prediction_range": encode(self.prediction_range),
             "residual_variance": encode(self.residual_variance),
+            "r_squared": encode(self.r_squared),
             "rows": encode(self.rows),
             "rounds": self.rounds,
             "missing": self.missing,
@@ -222,7 +282,7 @@ class Model:
         if wrong := (data.keys() | {"provenance"}) ^ {field.name for field in fields(cls)}:
             raise ValueError(f"missing or unknown field {min(wrong)!r}")
         kinds = Schema.from_json(json.dumps(data["kinds"]))
-        names, variance, errors = data["names"], data["residual_variance"], data["errors"]
+        names, variance, r_squared = data["names"], data["residual_variance"], data["r_squared"]
         low, high = data["target_range"]
         least, most = data["prediction_range"]
         model = cls(
@@ -232,10 +292,11 @@ class Model:
             not_features=tuple(map(str, data["not_features"])),
             intercept=decode(data["intercept"]),
             effects=tuple(map(effect_from_dict, data["effects"])),
-            errors=None if errors is None else CoefficientErrors.from_dict(errors),
+            estimates=Estimates.from_dict(data["estimates"]),
             target_range=(decode(low), decode(high)),
             prediction_range=(decode(least), decode(most)),
             residual_variance=None if variance is None else decode(variance),
+            r_squared=None if r_squared is None else (decode(r_squared[0]), decode(r_squared[1])),
             rows=decode(data["rows"]),
             rounds=int(data["rounds"]),
             missing=cast(Missing, one_of("missing", data["missing"], ("error", "drop"))),
@@ -246,3 +307,8 @@ class Model:
         if {**model.to_dict(), "privacy": None} != {**data, "privacy": None}:
             raise ValueError("unknown fields, or values of the wrong type")
         return model
+
+
+def _containing(ends: Floats, values: Floats) -> Floats:
+    """Return intervals widened to contain values; NaN stays NaN."""
+    return np.column_stack([np.minimum(ends[:, 0], values), np.maximum(ends[:, 1], values)])

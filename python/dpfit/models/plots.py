@@ -10,14 +10,16 @@ import numpy as np
 
 from dpfit._parameters import integer
 from dpfit.exceptions import ParameterError
+from dpfit.models.coefficients import Coding, Coefficients, Term
 from dpfit.models.effects import NoEffect
-from dpfit.models.summary import shortened
+from dpfit.models.fonts import printable_labels, with_glyphs
+from dpfit.models.names import LONGEST_NAME, distinct, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dpfit._typing import Floats
+    from dpfit._typing import Array, Floats
     from dpfit.models.model import Model
     from dpfit.schema import Level
 
@@ -47,39 +49,51 @@ _MOST_LABELS = 12
 _MOST_LETTERS = 20
 
 
-def plot_coefficients(model: Model, level: float = 0.95, ax: Axes | None = None) -> Axes:
+def plot_coefficients(
+    model: Model, level: float = 0.95, ax: Axes | None = None, coding: Coding = "treatment"
+) -> Axes:
     """Implement :meth:`dpfit.PrivateLinearRegression.plot_coefficients`."""
     plt = import_pyplot()
-    found = model.coefficients
-    half = (found.ranges[:, 1] - found.ranges[:, 0]) / 2
-    half = np.where(np.isfinite(half), half, 0.0)  # no range, no slope
-    half[found.is_level & (half > 0.0)] = 1.0
-    moved = found.errors.estimates[:-1] * half
-    moved[~np.isfinite(found.interval(level)[:-1]).all(axis=1)] = np.nan
-    order = np.argsort(-np.abs(moved), kind="stable")
-    inner = (found.interval(level, sampling=False)[:-1] * half[:, None])[order]
-    outer = (found.interval(level)[:-1] * half[:, None])[order]
-    count = len(order)
+    found = Coefficients.of(model, coding)
+    outer = found.interval(level)[:-1]
+    half = np.array([1.0 if term.level is not None else _half(*term.range) for term in found.terms])
+    known: Any = np.isfinite(outer).all(axis=1)
+    moved = found.unshrunk[:-1] * half
+    order = _order(found.terms, np.where(known, np.abs(moved), np.nan))
+    count = max(len(order), 1)
+    names = distinct(found.names)
+    labels = [names[i] + (" (reference)" if found.terms[i].is_reference else "") for i in order]
     if ax is None:
-        height = max(1.3 + 0.27 * min(count, 12) + 0.15 * max(count - 12, 0), 2.0)
-        ax = plt.subplots(figsize=(6.0, height), layout="constrained")[1]
-    places = np.arange(count)
+        height = max(1.5 + 0.27 * min(count, 12) + 0.15 * max(count - 12, 0), 2.2)
+        longest = max((width_of(label) for label in labels), default=0)
+        width = 6.0 + 0.055 * max(longest - LONGEST_NAME, 0)
+        ax = plt.subplots(figsize=(width, height), layout="constrained")[1]
+    places = np.arange(len(order))
     row = _height_in_points(ax) / (count + 0.2)
     ax.axvline(0.0, color=_LIGHT, linewidth=1.0, zorder=1)
     seed = _SEED if model.privacy.insecure_seed else None
-    if half.any():
+    dots: Any = np.array([known[i] and not found.terms[i].is_reference for i in order], bool)
+    if dots.any():
+        shown, at = np.array(order)[dots], places[dots]
+        inner = found.interval(level, "sample")[:-1]
         interval = f"{100 * level:.12g} % confidence interval"
-        _bars(ax, inner, min(0.45 * row, 6.0), _TINT, 2, f"{interval} without sampling error")
-        _bars(ax, outer, min(0.12 * row, 1.2), _COLOUR, 3, "with sampling error")
+        parts = (
+            (inner, min(0.45 * row, 6.0), _TINT, 2, f"{interval} without sampling error"),
+            (outer, min(0.12 * row, 1.2), _COLOUR, 3, "with sampling error"),
+        )
+        for ends, thickness, colour, depth, label in parts:
+            _bars(ax, at, ends[shown] * half[shown, None], thickness, colour, depth, label)
         size = min(max(0.4 * row, 1.5), 4.0)
-        ax.plot(moved[order], places, "o", color=_COLOUR, markersize=size, zorder=4)
+        ax.plot(moved[shown], at, "o", color=_COLOUR, markersize=size, zorder=4)
+        own = places[~dots]
+        ax.plot(np.zeros(len(own)), own, "|", color=_GREY, markersize=2 * size, zorder=4)
         legend = ax.legend(
             title=seed,
             title_fontsize=8.5,
             alignment="left",
-            loc="lower left",
-            bbox_to_anchor=(0.0, 1.0),
-            ncols=2,
+            # Above the axes and to the left, where names leave room.
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
             frameon=False,
             fontsize=8.5,
             labelcolor=_GREY,
@@ -91,33 +105,70 @@ def plot_coefficients(model: Model, level: float = 0.95, ax: Axes | None = None)
         ax.set_xlim(-1.0, 1.0)
         ax.set_xticks([0.0])
         words = _TOO_FEW[model.status].format("slopes")
-        ax.set_title(f"{words}\n{seed or ''}".strip(), fontsize=9, color=_GREY, loc="left")
-    ax.set_yticks(places, [shortened(found.names[i]) for i in order], **_NO_MATH)
+        ax.set_title(f"{words}\n{seed or ''}".strip(), fontsize=9, color=_GREY, loc="right")
+    ax.set_yticks(places, printable_labels(labels), **_NO_MATH)
     ax.set_ylim(count - 0.4, -0.6)
-    ax.set_xlabel(
-        "Change in prediction from the middle to the end of the feature's range"
-        + ("\n(for a level: its effect)" if found.is_level.any() else ""),
-        fontsize=8.5,
-        color=_GREY,
-    )
+    words = "\n".join(_below(found.terms, len(order), coding))
+    ax.set_xlabel(words, fontsize=8.5, color=_GREY, loc="right", multialignment="right")
     style_axes(ax)
     ax.grid(axis="y", color=_LIGHTER, linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0, labelsize=min(0.8 * row, 9.0))
+    with_glyphs(ax.get_yticklabels())
     return ax
+
+
+def _half(low: float, high: float) -> float:
+    """Return half of the width of a range; zero if it is infinite."""
+    return (high - low) / 2 if math.isfinite(high - low) else 0.0
+
+
+def _order(terms: Sequence[Term], sizes: Floats) -> list[int]:
+    """Return the terms to draw: columns with the largest effect first, levels in their order.
+
+    A term without an interval (its size is NaN) is left out, and so is a reference that no other
+    level is shown with.
+    """
+    groups: dict[int, list[int]] = {}
+    for place, term in enumerate(terms):
+        if np.isfinite(sizes[place]) or term.is_reference:
+            groups.setdefault(term.column, []).append(place)
+    shown = [
+        group
+        for group in groups.values()
+        if any(np.isfinite(sizes[i]) and not terms[i].is_reference for i in group)
+    ]
+    shown.sort(key=lambda group: -max(np.nan_to_num(sizes[i]) for i in group))
+    return [place for group in shown for place in group]
+
+
+def _below(terms: Sequence[Term], drawn: int, coding: Coding) -> list[str]:
+    """Return the lines below the axis."""
+    words = ["Change in prediction from the middle to the end of the feature's range"]
+    if any(term.level is not None for term in terms):
+        other = "the reference level" if coding == "treatment" else "the mean of the levels"
+        words.append(f"(for a level: from {other})")
+    if left := len(terms) - drawn:
+        one = left == 1
+        words.append(
+            f"{left} {'term is' if one else 'terms are'} not shown: the noise hides "
+            f"{'it' if one else 'them'}"
+        )
+    return words
 
 
 def plot_curves(
     model: Model,
     features: Sequence[int | str] | int | str | None = None,
     ncols: int = 3,
+    level: float | None = 0.95,
 ) -> Figure:
     """Implement :meth:`dpfit.PrivateAdditiveRegression.plot_curves`."""
     plt = import_pyplot()
     figure: Figure
     ncols = integer("ncols", ncols, 1, 100)
-    names = model.column_names
+    names = distinct(model.column_names, 22)
     places = _chosen(model, features)
     ncols = min(ncols, len(places))
     nrows = math.ceil(len(places) / ncols)
@@ -132,12 +183,15 @@ def plot_curves(
     figure.set_layout_engine("constrained", h_pad=0.06, w_pad=0.05)
     for ax, place in zip(axes.flat, places, strict=False):
         x, heights = model.curve(place)
+        band = np.full((len(heights), 2), np.nan) if level is None else model.band(place, level)
         if isinstance(x, list):
-            _levels(ax, x, heights)
+            _levels(ax, x, heights, band)
         else:
-            _curve(ax, x, heights, has_range=not isinstance(model.effects[place], NoEffect))
-        name = shortened(names[place], 22)
-        ax.set_title(name, fontsize=9, color="black", loc="left", pad=3, **_NO_MATH)
+            has_range = not isinstance(model.effects[place], NoEffect)
+            _curve(ax, x, heights, band, has_range=has_range)
+        (name,) = printable_labels([names[place]])
+        title = ax.set_title(name, fontsize=9, color="black", loc="left", pad=3, **_NO_MATH)
+        with_glyphs([title, *ax.get_xticklabels()])
     for ax in axes.flat[len(places) :]:
         ax.set_visible(False)
     figure.supylabel("Contribution to the prediction", fontsize=9, color=_GREY)
@@ -175,10 +229,14 @@ def _chosen(model: Model, features: Sequence[int | str] | int | str | None) -> l
     return places
 
 
-def _curve(ax: Axes, x: Floats, height: Floats, *, has_range: bool) -> None:
+def _curve(ax: Axes, x: Floats, height: Floats, band: Floats, *, has_range: bool) -> None:
     ax.axhline(0.0, color=_LIGHT, linewidth=0.8, zorder=1)
     if has_range:
         beyond = _BEYOND * (x[-1] - x[0])
+        # The error between knots is at most what a straight line between the errors there says.
+        wide = np.concatenate([[x[0] - beyond], x, [x[-1] + beyond]])
+        low, high = np.pad(band, ((1, 1), (0, 0)), mode="edge").T
+        ax.fill_between(wide, low, high, color=_TINT, alpha=0.45, linewidth=0.0, zorder=1.5)
         for end, to in ((0, x[0] - beyond), (-1, x[-1] + beyond)):
             ax.plot([x[end], to], [height[end]] * 2, color=_TINT, linewidth=1.6, zorder=2)
         ax.plot(x, height, color=_COLOUR, linewidth=1.6, zorder=3, solid_joinstyle="round")
@@ -194,15 +252,18 @@ def _curve(ax: Axes, x: Floats, height: Floats, *, has_range: bool) -> None:
     style_axes(ax)
 
 
-def _levels(ax: Axes, levels: list[Level], height: Floats) -> None:
+def _levels(ax: Axes, levels: list[Level], height: Floats, band: Floats) -> None:
     ax.axhline(0.0, color=_LIGHT, linewidth=0.8, zorder=1)
     places = np.arange(len(levels))
-    ax.vlines(places, 0.0, height, color=_TINT, linewidth=1.6, zorder=2)
+    ax.vlines(places, *band.T, color=_TINT, linewidth=3.0, zorder=2)
+    if not np.isnan(band).all():
+        # A level without an interval has no dot either.
+        height = np.where(np.isnan(band[:, 0]), np.nan, height)
     ax.plot(places, height, "o", color=_COLOUR, markersize=3.5, zorder=3)
     ax.set_xlim(-0.6, len(levels) - 0.4)
     if len(levels) <= _MOST_LABELS:
-        labels = [shortened(str(level), 20) for level in levels]
-        long = sum(map(len, labels)) > _MOST_LETTERS
+        labels = printable_labels(distinct([str(level) for level in levels], 20))
+        long = sum(map(width_of, labels)) > _MOST_LETTERS
         ends = "right" if long else "center"
         ax.set_xticks(places, labels, rotation=35 if long else 0, ha=ends, **_NO_MATH)
     else:
@@ -212,9 +273,17 @@ def _levels(ax: Axes, levels: list[Level], height: Floats) -> None:
     style_axes(ax)
 
 
-def _bars(ax: Axes, ends: Floats, thickness: float, colour: str, order: int, label: str) -> None:
+def _bars(
+    ax: Axes,
+    places: Array,
+    ends: Floats,
+    thickness: float,
+    colour: str,
+    order: int,
+    label: str,
+) -> None:
     ax.hlines(
-        np.arange(len(ends)),
+        places,
         ends[:, 0],
         ends[:, 1],
         colors=colour,

@@ -1,231 +1,333 @@
-"""Summary tables of fitted models, as text and HTML."""
+"""Summaries of linear and additive models."""
 
 from __future__ import annotations
 
-import html
 import math
-import textwrap
-import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpfit.accounting.statement import rounded_up
-from dpfit.models.effects import Levels
+from dpfit.models.coefficients import Coding, matrix_of
+from dpfit.models.curve_tests import curve_tests
+from dpfit.models.effects import Levels, Line
+from dpfit.models.estimates import Inference, checked_level
+from dpfit.models.names import distinct, shortened
+from dpfit.models.numbers import NONE, interval_ends, number_text, p_text, pair_text, range_texts
+from dpfit.models.tables import Summary
 
 if TYPE_CHECKING:
-    from dpfit._typing import Floats
+    from dpfit.models.coefficients import Coefficients
+    from dpfit.models.estimates import Inferred
     from dpfit.models.model import Model
 
-__all__ = ["Summary", "additive_summary", "linear_summary", "shortened"]
+__all__ = ["additive_summary", "linear_summary"]
 
-_LONGEST_NAME = 24
-_NARROWEST = 64
-_WIDEST = 100
-_NONE = "-"
+INTERCEPT = "(intercept)"
+REFERENCE = "reference"
 _NOT_PRIVATE = "NOT PRIVATE: the noise came from a fixed seed (random_state)."
-
-_RULE = "border-bottom:1px solid rgba(128,128,128,.6)"
-_CELL = "padding:.15em .7em;border:0;background:none;font-variant-numeric:tabular-nums"
-
-
-@dataclass(frozen=True, repr=False)
-class Summary:
-    """The summary of a fitted model: text with `str`, HTML in a notebook.
-
-    Parameters
-    ----------
-    title : str
-        The name of the estimator.
-    warning : str
-        A warning at the top; empty for none.
-    facts : tuple of (str, str)
-        Names and values of the block at the top.
-    columns : tuple of str
-        Column headings; the first column has the names of rows.
-    rows : tuple of tuple of str
-        The cells of each row.
-    notes : tuple of str
-        Explanations below the table.
-
-    Privacy
-    -------
-    All numbers are attributes of the fitted model or computed from them, at no privacy cost.
-    """
-
-    title: str
-    warning: str
-    facts: tuple[tuple[str, str], ...]
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...]
-
-    def __str__(self) -> str:
-        """Return the table as text."""
-        body = _aligned([self.columns, *([shortened(row[0]), *row[1:]] for row in self.rows)])
-        block = _block(self.facts)
-        width = max(_NARROWEST, *(_width_of(line) for line in [*body, *block]))
-        lines = [self.title.center(width).rstrip(), "=" * width]
-        if self.warning:
-            lines += [self.warning, "-" * width]
-        lines += [*block, "-" * width, body[0], "-" * width, *body[1:], "=" * width]
-        for note in self.notes:
-            lines += textwrap.wrap(note, min(width, _WIDEST))
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        """Return the table as text, for the prompt."""
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        warning = f'<p style="margin:.3em 0;font-weight:bold;color:#c0392b">{_text(self.warning)}'
-        pairs = "".join(
-            f'<tr style="background:none">{_cell(name, "th", "left")}{_cell(value, "td", "left")}'
-            "</tr>"
-            for name, value in self.facts
-        )
-        return (
-            '<div style="overflow-x:auto">'
-            f'<p style="margin:.3em 0;font-weight:bold">{_text(self.title)}</p>'
-            + (f"{warning}</p>" if self.warning else "")
-            + f'<table style="border-collapse:collapse;margin:0 0 .6em">{pairs}</table>'
-            f'<table style="border-collapse:collapse;{_RULE}">'
-            f"<thead>{_table_row(self.columns, 'th')}</thead>"
-            f"<tbody>{''.join(_table_row(row, 'td') for row in self.rows)}</tbody></table>"
-            + "".join(
-                f'<p style="margin:.4em 0;max-width:60em;font-size:90%">{_text(note)}</p>'
-                for note in self.notes
-            )
-            + "</div>"
-        )
+# Names or places that a note lists.
+_MOST_LISTED = 5
 
 
-def linear_summary(model: Model, level: float = 0.95) -> Summary:
+def linear_summary(
+    model: Model,
+    level: float = 0.95,
+    inference: Inference = "population",
+    coding: Coding = "treatment",
+) -> Summary:
     """Return the summary of a linear model, with intervals of a confidence level."""
-    found = model.coefficients
-    numbers = np.column_stack([*found.errors.by_cause().values(), found.interval(level)])
-    ranges = [
-        None if is_level else ends
-        for is_level, ends in zip(found.is_level, found.ranges, strict=True)
-    ]
+    level = checked_level(level)
+    found = model.coded(coding)
+    inferred = _inferred(model, found, inference)
+    ends = inferred.interval(level)
+    is_reference = np.array([*(term.is_reference for term in found.terms), False])
+    is_shown = inferred.known & ~is_reference
+    lines = [None if term.level is not None else np.array(term.range) for term in found.terms]
+    ranges = [*range_texts(lines), ""]
+    names = [*found.names, INTERCEPT]
     rows = []
-    for name, coef, others, used, ends in zip(
-        [*found.names, "(intercept)"],
-        found.errors.estimates,
-        numbers,
-        [*found.is_known, True],
-        [*_ranges(ranges), ""],
-        strict=True,
-    ):
-        # Without an interval nothing is known about a coefficient.
-        known = used and bool(np.isfinite(others).all())
-        cells = [_number(other) if known else _NONE for other in others]
-        rows.append((name, _number(coef) if known else _NONE, *cells, ends))
-    columns = ("", "coef", "std err", "noise", "sampling", *_ends(level), "range")
-    notes = [
-        "std err combines two errors of coef, as the root of the sum of their squares. noise is "
-        "due to the noise added for privacy, whose distribution is public. sampling is due to the "
-        "rows being a sample of a population; it holds if the residual variance is not constant.",
-        f"{' and '.join(_ends(level))} are the ends of {100 * level:.12g} % confidence intervals "
-        "for lines within the ranges. Predictions use the coefficients after shrinkage.",
-    ]
-    notes += _relative(model)
-    hidden = found.is_known & ~np.isfinite(found.interval(level)[:-1]).all(axis=1)
-    if hidden.any():
-        names = _listed([name for name, one in zip(found.names, hidden, strict=True) if one])
-        notes.append(
-            f"Not known: {names}. The noise hides whether these levels or flags have rows. More "
-            "rows, a larger budget, or fewer or merged levels help."
-        )
-    notes += _unseen(model)
+    for i, name in enumerate(names):
+        if is_reference[i]:
+            rows.append((name, REFERENCE, *[""] * 6, ""))
+            continue
+        cells = [NONE] * 7
+        if is_shown[i]:
+            cells = [
+                number_text(inferred.estimate[i]),
+                number_text(inferred.std_error[i]),
+                f"{inferred.z[i]:.2f}",
+                p_text(inferred.p[i]),
+                *map(number_text, ends[i]),
+                f"{100 * inferred.privacy_share[i]:.0f} %",
+            ]
+        rows.append((name, *cells, ranges[i]))
+    columns = ("", "coef", "std err", "z", "p", *interval_ends(level), "privacy", "range")
+    notes = [*_linear_notes(model, level, inference, coding), *_hidden_terms(model, found, coding)]
     if model.status == "mean":
-        notes = [
-            f"Too few rows for slopes: {_mean_of(model)}. The interval is for that mean.",
-            notes[0],
-        ]
-    notes = _hidden(model) or notes
-    return _summary(model, _facts(model), columns, rows, notes)
+        notes = [f"Too few rows for slopes: {_mean_of(model)}. The interval is for that mean."]
+    notes = _hidden_target(model) or notes
+    numbers = _linear_numbers(model, found, inferred, level, is_reference)
+    return _summary(model, _facts(model), columns, rows, notes, numbers)
 
 
-def additive_summary(model: Model) -> Summary:
+def _inferred(model: Model, found: Coefficients, inference: Inference) -> Inferred:
+    """Return what is inferred about all terms and the intercept at the means of columns."""
+    result = found.inferred(inference)
+    place = len(found.terms)
+    constant = {model.size - 1: 1.0}
+    # At their centres, lines are zero: what is left are the levels that others are relative to.
+    at_zero = dict(zip(*_row(found.functions, place), strict=True))
+    for start, effect in zip(model.starts, model.effects, strict=False):
+        if isinstance(effect, Levels):
+            own = range(start, start + effect.size)
+            constant |= {i: at_zero[i] for i in own if i in at_zero}
+    centred = model.estimates.of(matrix_of([constant], model.size), inference)
+    for name in ("estimate", "noise", "sampling", "freedom", "known"):
+        getattr(result, name)[place] = getattr(centred, name)[0]
+    return result
+
+
+def _row(matrix: Any, place: int) -> tuple[list[int], list[float]]:
+    start, stop = matrix.indptr[place], matrix.indptr[place + 1]
+    return matrix.indices[start:stop].tolist(), matrix.data[start:stop].tolist()
+
+
+def _linear_notes(model: Model, level: float, inference: Inference, coding: Coding) -> list[str]:
+    """Return explanations of the columns of the table."""
+    share = "privacy is the share of the variance of a coefficient's error that is due to privacy "
+    if inference == "population":
+        errors = (
+            "std err combines the error from privacy noise, whose distribution is public, and the "
+            "error from the rows being a sample of a population, which is robust to unequal "
+            f"variances. {share}noise."
+        )
+        about = "the coefficients in the population"
+    else:
+        errors = (
+            "std err is the error from privacy noise, whose distribution is public. There is no "
+            "sampling error, because the coefficients are those of the rows of the fit."
+        )
+        about = "the least-squares coefficients of the rows of the fit"
+    low, high = interval_ends(level)
+    intervals = (
+        f"{low} and {high} are the ends of {100 * level:.12g} % confidence intervals for {about}, "
+        "of lines within the ranges. p is for the hypothesis that the coefficient is zero. "
+        "Predictions use the coefficients after shrinkage."
+    )
+    return [errors, intervals, *_where(model, coding), *_relative(model, coding)]
+
+
+def _where(model: Model, coding: Coding) -> list[str]:
+    """Return a note that says where the intercept is."""
+    lines = [
+        (name, effect.centre)
+        for name, effect, kind in zip(model.column_names, model.effects, model.kinds, strict=True)
+        if isinstance(effect, Line) and not kind.is_binary
+    ]
+    shown = distinct([name for name, _ in lines])
+    parts = [
+        f"{name} = {number_text(centre)}"
+        for name, (_, centre) in zip(shown[:_MOST_LISTED], lines, strict=False)
+    ]
+    if len(lines) > _MOST_LISTED:
+        parts.append(f"and {len(lines) - _MOST_LISTED} more at their means")
+    if any(kind.is_binary for kind in model.kinds):
+        parts.append("binary columns zero")
+    if any(isinstance(effect, Levels) and any(effect.seen) for effect in model.effects):
+        words = "reference levels" if coding == "treatment" else "an average level of each column"
+        parts.append(words)
+    if not parts:
+        return []
+    means = " (columns of numbers at their released means)" if lines else ""
+    return [f"{INTERCEPT} is the prediction at {', '.join(parts)}{means}."]
+
+
+def _relative(model: Model, coding: Coding) -> list[str]:
+    """Return a note on what the coefficients of levels are relative to, if there are any."""
+    if model.status != "full" or not any(isinstance(e, Levels) for e in model.effects):
+        return []
+    if coding == "treatment":
+        return ["Coefficients of levels are differences from the reference level of their column."]
+    return [
+        "Coefficients of levels are differences from the mean of their column's levels, of those "
+        "that clearly have rows."
+    ]
+
+
+def _hidden_terms(model: Model, found: Coefficients, coding: Coding) -> list[str]:
+    """Return notes on terms that are not printed as numbers, and on what would help."""
+    if model.status != "full":
+        return []
+    known, notes = found.inferred().known[:-1], []
+    names = distinct(found.names)
+    references = _hidden_references(model) if coding == "treatment" else {}
+    hidden: list[str] = []
+    absent: list[str] = []
+    for term, name, is_known in zip(found.terms, names, known, strict=True):
+        if is_known or term.is_reference or term.column in references:
+            continue
+        # A column without a line is constant, or the budget was too small for it.
+        is_column = term.level is None and not np.isfinite(term.range).all()
+        (absent if is_column else hidden).append(name)
+    for column, name in references.items():
+        reference = model.kinds[column].levels[model.kinds[column].reference_place]
+        notes.append(
+            f"Not known: levels of {name}, because the noise hides whether their reference "
+            f'{shortened(str(reference))} has rows. summary(coding="sum") and contrast() '
+            "compare the other levels. Categorical(levels, reference=...) sets another reference."
+        )
+    if hidden:
+        notes.append(
+            f"Not known: {_listed(hidden)}. The noise hides whether these levels or flags have "
+            "rows. Merging them with other levels, fewer columns, more rows or a larger budget "
+            "help. If they should have many rows, check that they are spelled as in the data."
+        )
+    if absent:
+        notes.append(
+            f"Not in the model: {_listed(absent)}. The column seems to be constant, or the budget "
+            "is too small for it. Fewer columns, more rows or a larger budget help."
+        )
+    return notes
+
+
+def _hidden_references(model: Model) -> dict[int, str]:
+    """Return columns, and their names, whose reference level may have no rows."""
+    found: dict[int, str] = {}
+    names = distinct(model.column_names)
+    for column, (start, effect) in enumerate(zip(model.starts, model.effects, strict=False)):
+        place = start + model.kinds[column].reference_place
+        if isinstance(effect, Levels) and not model.estimates.known[place]:
+            own = model.estimates.known[start : start + effect.size]
+            found |= {column: names[column]} if own.any() else {}
+    return found
+
+
+def _linear_numbers(
+    model: Model,
+    found: Coefficients,
+    inferred: Inferred,
+    level: float,
+    is_reference: Any,
+) -> dict[str, list[Any]]:
+    """Return the columns of the data frame."""
+    is_known = inferred.known & ~is_reference
+    low, high = inferred.interval(level).T
+
+    def numbers(values: Any) -> list[float | None]:
+        return [float(v) if known else None for v, known in zip(values, is_known, strict=True)]
+
+    terms = found.terms
+    ends = [
+        (None, None) if t.level is not None or not np.isfinite(t.range).all() else t.range
+        for t in terms
+    ]
+    levels = [
+        None if t.level is None or t.level < 0 else str(model.kinds[t.column].levels[t.level])
+        for t in terms
+    ]
+    return {
+        "term": [*found.names, INTERCEPT],
+        "column": [*(model.column_names[t.column] for t in terms), None],
+        "level": [*levels, None],
+        "is_reference": is_reference.tolist(),
+        "estimate": [
+            0.0 if own else value
+            for own, value in zip(is_reference, numbers(inferred.estimate), strict=True)
+        ],
+        "std_error": numbers(inferred.std_error),
+        "noise": numbers(np.sqrt(inferred.noise)),
+        "sampling": numbers(np.sqrt(inferred.sampling)),
+        "z": numbers(inferred.z),
+        "p": numbers(inferred.p),
+        "low": numbers(low),
+        "high": numbers(high),
+        "privacy_share": numbers(inferred.privacy_share),
+        "range_low": [*(pair[0] for pair in ends), None],
+        "range_high": [*(pair[1] for pair in ends), None],
+    }
+
+
+def additive_summary(model: Model, inference: Inference = "population") -> Summary:
     """Return the summary of an additive model."""
     rows = []
     ranges = model.column_ranges
-    for place, (name, width) in enumerate(zip(model.column_names, _ranges(ranges), strict=True)):
+    tests = curve_tests(model, inference)
+    columns: dict[str, list[Any]] = {"column": model.column_names}
+    for place, (name, width) in enumerate(
+        zip(model.column_names, range_texts(ranges), strict=True)
+    ):
         x, height = model.curve(place)
-        numbers, bends = [_NONE] * 4, str(max(len(x) - 2, 0))
+        cells, bends = [NONE] * 7, str(max(len(x) - 2, 0))
+        shown: dict[str, Any] = dict.fromkeys(
+            ("range_low", "range_high", "lowest", "highest", "edf", "p_no_effect", "p_line")
+        )
         if isinstance(x, list):
-            width, bends = f"{len(x)} level{'s' if len(x) > 1 else ''}", _NONE
+            width, bends = f"{len(x)} level{'s' if len(x) > 1 else ''}", NONE
         if np.isfinite(ranges[place]).all():
             low, high = float(height.min()), float(height.max())
-            numbers = [bends, *map(_number, (low, high, high - low))]
-        rows.append((name, width, *numbers))
-    columns = ("", "range", "knots", "lowest", "highest", "importance")
+            test = tests[place]
+            cells = [bends, *map(number_text, (low, high, high - low)), test.edf_text]
+            cells += [p_text(test.p_no_effect), p_text(test.p_line)]
+            ends = (None, None) if isinstance(x, list) else tuple(map(float, ranges[place]))
+            values = (*ends, low, high, test.edf, test.p_no_effect, test.p_line)
+            shown = dict(zip(shown, map(_number_or_none, values), strict=True))
+        for key, value in shown.items():
+            columns.setdefault(key, []).append(value)
+        rows.append((name, width, *cells))
+    headings = ("", "range", "knots", "lowest", "highest", "importance")
+    tested = ("edf", "p (no effect)", "p (line)")
     notes = [
         "lowest and highest are the minimum and maximum of a feature's curve, in units of the "
         "target. A curve is zero on average and flat outside the range. importance is highest "
         "minus lowest. knots is the number of points inside the range where a curve can bend.",
-        "Heights include the noise added for privacy, so a curve can have some importance even if "
-        "its feature has no effect.",
+        "edf is the effective number of parameters: what shrinkage leaves of the functions of a "
+        "curve. p (no effect) is for the hypothesis that a curve is flat, p (line) that it is "
+        "straight (Wald tests, with privacy noise and, for a population, sampling error).",
     ]
-    notes += _relative(model)
+    if any(isinstance(effect, Levels) for effect in model.effects):
+        notes.append(
+            "The heights of levels sum to zero over the levels that clearly have rows or, if there "
+            "are rows whose level is not listed, are relative to those rows."
+        )
     notes += _unseen(model)
     if model.status == "mean":
         notes = [f"Too few rows for curves: {_mean_of(model)}."]
-    notes = _hidden(model) or notes
-    facts = [*_facts(model), ("Intercept", _number(model.intercept))]
-    return _summary(model, facts, columns, rows, notes)
+    notes = _hidden_target(model) or notes
+    intercept = number_text(model.intercept) if model.status != "nothing" else NONE
+    facts = [*_facts(model), ("Intercept", intercept)]
+    return _summary(model, facts, (*headings, *tested), rows, notes, columns)
+
+
+def _number_or_none(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def _unseen(model: Model) -> list[str]:
-    """Return a note on levels without an effect, if there are any."""
+    """Return a note on levels of an additive model without a band, if there are any."""
     found = [
         f"{name}={level}"
-        for name, effect in zip(model.column_names, model.effects, strict=True)
+        for name, start, effect in zip(
+            model.column_names, model.starts, model.effects, strict=False
+        )
         if isinstance(effect, Levels)
-        for level, seen in zip(effect.levels, effect.seen, strict=True)
-        if not seen
+        for place, level in enumerate(effect.levels, start)
+        if not model.estimates.known[place]
     ]
     if not found:
         return []
     return [
-        f"No effect: {_listed(found)}. The noise hides whether these levels have rows. If they "
-        "should have many, check that they are spelled as in the data."
-    ]
-
-
-def _relative(model: Model) -> list[str]:
-    """Return a note on what the effects of levels are relative to, if there are any."""
-    if model.status != "full" or not any(isinstance(e, Levels) for e in model.effects):
-        return []
-    return [
-        "The effects of a column's levels sum to zero over the levels that clearly have rows or, "
-        "if there are rows whose level is not listed, are relative to those rows."
+        f"Not known: {_listed(distinct(found))}. The noise hides whether these levels have rows. "
+        "Merging them with other levels, fewer columns, more rows or a larger budget help. If they "
+        "should have many rows, check that they are spelled as in the data."
     ]
 
 
 def _listed(names: Sequence[str]) -> str:
     """Return the first few names as text."""
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(shortened(name) for name in names[:5]) + more
-
-
-def shortened(name: str, longest: int = _LONGEST_NAME) -> str:
-    """Return a name on one line, with its middle omitted if it is long."""
-    clean = " ".join("".join(c if c.isprintable() else " " for c in name).split())
-    if _width_of(clean) <= longest:
-        return clean
-    left = right = ""
-    for first, last in zip(clean, reversed(clean), strict=True):
-        if _width_of(left + first + right) > longest - 3:
-            break
-        left += first
-        if _width_of(left + last + right) > longest - 3:
-            break
-        right = last + right
-    return f"{left}...{right}"
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(names[:_MOST_LISTED]) + more
 
 
 def _summary(
@@ -234,9 +336,11 @@ def _summary(
     columns: tuple[str, ...],
     rows: Iterable[tuple[str, ...]],
     notes: Iterable[str],
+    numbers: dict[str, list[Any]],
 ) -> Summary:
     warning = _NOT_PRIVATE if model.privacy.insecure_seed else ""
-    return Summary(model.estimator, warning, tuple(facts), columns, tuple(rows), tuple(notes))
+    kept = tuple((name, tuple(values)) for name, values in numbers.items())
+    return Summary(model.estimator, warning, tuple(facts), columns, tuple(rows), tuple(notes), kept)
 
 
 def _facts(model: Model) -> list[tuple[str, str]]:
@@ -245,23 +349,27 @@ def _facts(model: Model) -> list[tuple[str, str]]:
         budget = f"mu {rounded_up(record.mu or 0.0)}"
     else:
         budget = f"epsilon {rounded_up(record.epsilon)}, delta {rounded_up(record.delta)}"
-    return [
+    found = [
         ("Budget", budget),
         ("Rows" if model.rows_are_public else "Rows (noisy)", f"{model.rows:.0f}"),
         ("Neighbors", record.neighbors),
         ("Rounds", str(model.rounds)),
         ("Protects", record.protects),
-        ("Residual SD (approx.)", _NONE if variance is None else _number(math.sqrt(variance))),
+        ("Residual SD (approx.)", NONE if variance is None else number_text(math.sqrt(variance))),
         ("Target range (approx.)", _target_range(model)),
     ]
+    if model.r_squared is not None:
+        value, error = model.r_squared
+        found.append(("R-squared", f"{value:.3f} (std err {error:.3f})"))
+    return found
 
 
 def _target_range(model: Model) -> str:
     low, high = model.target_range
-    return " to ".join(_pair(low, high)) if math.isfinite(high - low) else _NONE
+    return " to ".join(pair_text(low, high)) if math.isfinite(high - low) else NONE
 
 
-def _hidden(model: Model) -> list[str]:
+def _hidden_target(model: Model) -> list[str]:
     """Return a note if nothing is known about the target."""
     if math.isfinite(model.target_range[0]):
         return []
@@ -273,84 +381,5 @@ def _hidden(model: Model) -> list[str]:
 
 
 def _mean_of(model: Model) -> str:
-    low, high = _pair(*model.target_range)
+    low, high = pair_text(*model.target_range)
     return f"the model predicts the mean of the target, clipped to its range from {low} to {high}"
-
-
-def _number(value: float, digits: int = 4) -> str:
-    """Return four significant digits, five from 10000 on."""
-    if value == 0.0 or not math.isfinite(value):
-        return f"{value:g}"
-    scientific = f"{value:.{digits - 1}e}"
-    exponent = int(scientific.split("e")[1])
-    return f"{value:.{max(digits - 1 - exponent, 0)}f}" if -4 <= exponent <= 4 else scientific
-
-
-def _ends(level: float) -> tuple[str, str]:
-    return f"[{(1.0 - level) / 2:.6g}", f"{(1.0 + level) / 2:.12g}]"
-
-
-def _pair(low: float, high: float) -> tuple[str, str]:
-    """Return two numbers with enough digits to tell them apart."""
-    digits = 4
-    while digits < 17 and _number(low, digits) == _number(high, digits):
-        digits += 1
-    return _number(low, digits), _number(high, digits)
-
-
-def _ranges(ranges: Sequence[Floats | None] | Floats) -> list[str]:
-    """Return "low to high", aligned; empty for None."""
-    pairs = [_pair(*row) if row is not None and np.isfinite(row).all() else None for row in ranges]
-    widths = [max((len(pair[side]) for pair in pairs if pair), default=0) for side in (0, 1)]
-    return [
-        f"{pair[0].rjust(widths[0])} to {pair[1].rjust(widths[1])}"
-        if pair
-        else ("" if row is None else _NONE)
-        for pair, row in zip(pairs, ranges, strict=True)
-    ]
-
-
-def _width_of(text: str) -> int:
-    """Return the width of a string in a terminal."""
-    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
-    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return lines with the first column aligned left, the others right."""
-    widths = [max(map(_width_of, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *others in rows:
-        line = first + " " * (widths[0] - _width_of(first))
-        for width, cell in zip(widths[1:], others, strict=True):
-            line += "  " + cell.rjust(width)
-        lines.append(line.rstrip())
-    return lines
-
-
-def _block(facts: Sequence[tuple[str, str]]) -> list[str]:
-    """Return names and values in two columns."""
-    pairs = [*facts, ("", "")] if len(facts) % 2 else list(facts)
-    sides = []
-    for side in (pairs[::2], pairs[1::2]):
-        name, value = (max(len(pair[i]) for pair in side) for i in (0, 1))
-        sides.append([f"{pair[0]:<{name}}  {pair[1]:<{value}}" for pair in side])
-    return [f"{left}      {right}".rstrip() for left, right in zip(*sides, strict=True)]
-
-
-def _text(text: str) -> str:
-    clean = "".join(c if c.isprintable() else " " for c in text)
-    return html.escape(" ".join(clean.split()))
-
-
-def _cell(text: str, tag: str, align: str, full: str = "") -> str:
-    title = f' title="{_text(full)}"' if full else ""
-    return f'<{tag} style="text-align:{align};{_CELL}"{title}>{_text(text)}</{tag}>'
-
-
-def _table_row(cells: Sequence[str], tag: str) -> str:
-    name = shortened(cells[0])
-    first = _cell(name, "th", "left", cells[0] if name != cells[0] else "")
-    others = "".join(_cell(cell, tag, "right") for cell in cells[1:])
-    style = f"background:none;{_RULE}" if tag == "th" else "background:none"
-    return f'<tr style="{style}">{first}{others}</tr>'

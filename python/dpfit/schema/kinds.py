@@ -66,6 +66,8 @@ class Kind:
         Public bounds of the numbers.
     needs_range : bool
         Whether the range of the column has to be found privately.
+    reference_place : int
+        The position of the level that coefficients of other levels are relative to.
     """
 
     levels: tuple[Level, ...] = ()
@@ -96,6 +98,11 @@ class Kind:
     def needs_range(self) -> bool:
         """Whether the range of the column has to be found privately."""
         return False
+
+    @property
+    def reference_place(self) -> int:
+        """The position of the level that coefficients of other levels are relative to."""
+        return 0
 
     def specified(self, kind: Kind) -> Kind:
         """Return the kind of a column of this declared kind that the schema lists as `kind`."""
@@ -223,20 +230,31 @@ class Categorical(Kind):
         The levels, known without looking at the data: from a form, a law or a code book. Other
         values have no effect. Integers match numbers of any type, and false and true match 0
         and 1.
+    reference : str or int, optional
+        The level that coefficients of the other levels are relative to; the first one by default.
+        It affects what is printed, but not the fit and its predictions.
     """
 
     levels: tuple[Level, ...]
+    reference: Level | None
 
     # Written by hand, so that type checkers accept lists.
-    def __init__(self, levels: Iterable[Level]) -> None:
-        object.__setattr__(self, "levels", checked_levels(levels, type(self).__name__))
+    def __init__(self, levels: Iterable[Level], reference: Level | None = None) -> None:
+        found = checked_levels(levels, type(self).__name__)
+        object.__setattr__(self, "levels", found)
+        object.__setattr__(self, "reference", _checked_reference(reference, found))
+
+    @property
+    def reference_place(self) -> int:
+        """The position of the level that coefficients of other levels are relative to."""
+        return 0 if self.reference is None else self.levels.index(self.reference)
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> Self:
         """Return the kind with these levels."""
         if not isinstance(fields.get("levels"), list):
             raise _wrong_levels('"levels" must be a list, for example ["no", "yes"]')
-        return cls(fields["levels"])
+        return cls(fields["levels"], fields.get("reference"))
 
 
 def checked_levels(levels: Iterable[Level], name: str) -> tuple[Level, ...]:
@@ -259,6 +277,18 @@ def checked_levels(levels: Iterable[Level], name: str) -> tuple[Level, ...]:
     if len(set(plain)) < len(plain):
         raise _wrong_levels("a level is listed twice")
     return tuple(plain)
+
+
+def _checked_reference(reference: Any, levels: tuple[Level, ...]) -> Level | None:
+    """Return a reference as one of the levels."""
+    if isinstance(reference, np.generic):
+        reference = reference.item()
+    if reference is None:
+        return None
+    # True equals 1, and lists cannot be compared by `in` without surprises.
+    if isinstance(reference, str | int) and reference in levels:
+        return levels[levels.index(reference)]
+    raise ParameterError("reference must be one of the levels", subject="reference")
 
 
 def _wrong_levels(problem: str) -> ParameterError:

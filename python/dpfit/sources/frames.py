@@ -16,7 +16,7 @@ from dpfit.sources.objects import from_objects
 from dpfit.sources.problems import lengths_differ, mixed_types, same_name_twice
 from dpfit.sources.roles import Roles, feature_places
 from dpfit.sources.shield import shielded
-from dpfit.sources.source import LocalSource, Read, rows_in_batch
+from dpfit.sources.source import INTERVAL_COLUMNS, LocalSource, Read, rows_in_batch
 from dpfit.sources.units import unit_ids, wrong_units
 
 if TYPE_CHECKING:
@@ -133,15 +133,19 @@ class FrameSource(LocalSource):
         return unit_values(part) if isinstance(part, nw.Series) else part
 
     def wrap(self, predictions: Floats) -> Any:
-        """Return predictions as a series of the frame's library."""
+        """Return predictions as a series of the frame's library; with intervals, as a frame."""
         import narwhals as nw
 
         backend = self._frame.implementation
-        series = nw.new_series("prediction", predictions, backend=backend).to_native()
-        native = self._frame.to_native()
+        found: Any
+        if predictions.ndim == 2:
+            columns = dict(zip(INTERVAL_COLUMNS, predictions.T.copy(), strict=True))
+            found = nw.from_dict(columns, backend=backend).to_native()
+        else:
+            found = nw.new_series("prediction", predictions, backend=backend).to_native()
         if backend.is_pandas_like():
-            series.index = native.index
-        return series
+            found.index = self._frame.to_native().index
+        return found
 
 
 def unit_values(series: nw.Series[Any]) -> Any:

@@ -15,21 +15,26 @@ from dpfit.sources.units import Units
 from dpfit.statistics.table import LocalBatches, Table
 
 __all__ = [
+    "INTERVAL_COLUMNS",
     "LocalSource",
     "Predictor",
     "Read",
     "Reading",
     "Source",
+    "no_rows",
     "rows_in_batch",
     "tell_nothing",
 ]
 
-# Returns predictions, given columns.
+# Returns predictions, given columns; or predictions and the ends of intervals, as three columns.
 Predictor: TypeAlias = Callable[[list[Array]], Floats]
 
 # Values in a batch: enough for several threads, and few enough to copy.
 _BATCH_VALUES = 1 << 21
 _FEWEST_ROWS = 1 << 12
+
+# The names of predictions with intervals, in frames.
+INTERVAL_COLUMNS = ("prediction", "lower", "upper")
 
 
 def rows_in_batch(columns: int) -> int:
@@ -164,11 +169,16 @@ class LocalSource(Source):
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
         """Return predictions for all rows."""
         parts = [predictor(_separate(batch.columns)) for batch in self.read(kinds)]
-        return self.wrap(np.concatenate(parts) if parts else np.zeros(0))
+        return self.wrap(np.concatenate(parts or [predictor(no_rows(kinds))]))
 
     def wrap(self, predictions: Floats) -> Any:
-        """Return predictions in a type of the table's library."""
+        """Return predictions, or columns of them, in a type of the table's library."""
         return predictions
+
+
+def no_rows(kinds: Sequence[Kind]) -> list[Array]:
+    """Return columns without rows."""
+    return [np.zeros(0) for _ in kinds]
 
 
 def tell_nothing(rows: int) -> None:

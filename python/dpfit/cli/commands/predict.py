@@ -40,7 +40,7 @@ EXAMPLES = (
 # Notes on models that are not complete, by their status.
 _NOTES = {
     "mean": ["This is a mean-only model: its prediction is the same for every row."],
-    "nothing": ["This model is only noise: its predictions are not informative."],
+    "nothing": ["The noise hides the range of the target: predictions are not informative."],
 }
 
 

@@ -78,9 +78,7 @@ def show(
 
 def _plot(model: Any, format: str) -> bytes:
     figure = (
-        model.plot_curves()
-        if model.model_.errors is None
-        else model.plot_coefficients().get_figure()
+        model.plot_coefficients().get_figure() if hasattr(model, "coef_") else model.plot_curves()
     )
     file = io.BytesIO()
     figure.savefig(file, format=format, dpi=150)

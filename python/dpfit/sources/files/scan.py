@@ -17,7 +17,7 @@ from dpfit.sources.files.spool import Spool
 from dpfit.sources.problems import no_column
 from dpfit.sources.roles import Roles, feature_places
 from dpfit.sources.shield import shielded
-from dpfit.sources.source import LocalSource, Read
+from dpfit.sources.source import LocalSource, Read, no_rows
 from dpfit.sources.units import wrong_units
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class ScanSource(LocalSource):
     def predict(self, kinds: Sequence[Kind], predictor: Any) -> Any:
         """Return predictions for all rows, without keeping rows."""
         parts = [predictor(batch.columns) for batch in self.read_once(kinds)]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        return np.concatenate(parts or [predictor(no_rows(kinds))])
 
     def close(self) -> None:
         """Delete the rows that were read."""
