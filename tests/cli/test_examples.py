@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from dpfit.cli import run
-from dpfit.cli.commands import budget, demo, fit, predict, schema, show
+from dpfit.cli.commands import audit, budget, demo, fit, predict, schema, show
 from dpfit.demo import SCHEMA, diamonds
 
 from . import tool
@@ -25,6 +25,7 @@ HELPS = {
     "budget": budget.EXAMPLES,
     "budget add": budget.ADD_EXAMPLES,
     "schema infer": schema.EXAMPLES,
+    "audit": audit.EXAMPLES,
     "demo": demo.EXAMPLES,
 }
 
@@ -94,6 +95,7 @@ def test_the_page_lists_every_field_of_the_json(in_a_shell):
         "dpfit schema infer data.csv --json",
         "dpfit budget -e 1 --json",
         "dpfit budget add model1.json --json",
+        "dpfit audit AdaSSP --mu 2 --tables whole --fits 16 --json",
     ):
         names = list(json.loads(in_a_shell(line).stdout))
         assert [n for n in names if not (f"`{n}`" in page or n.startswith("intercept_"))] == []

@@ -57,7 +57,8 @@ def lower_mu(false_positives: Any, false_negatives: Any) -> Floats:
     3.29
     """
     # At a rate of 1, nothing is known; then one of the terms is minus infinity.
-    found = -special.ndtri(false_positives) - special.ndtri(false_negatives)
+    with np.errstate(invalid="ignore"):
+        found = -special.ndtri(false_positives) - special.ndtri(false_negatives)
     return cast(Floats, np.maximum(np.nan_to_num(found, nan=0.0, neginf=0.0), 0.0))
 
 

@@ -36,9 +36,7 @@ class Claim:
     delta: float
 
 
-def claim_of(
-    fitted: Any, *, epsilon: float | None, delta: float | None, mu: float | None
-) -> Claim:
+def claim_of(fitted: Any, *, epsilon: float | None, delta: float | None, mu: float | None) -> Claim:
     """Return what a fitted object claims, unless the caller says what to compare with.
 
     Parameters

@@ -108,8 +108,8 @@ def distinguish(
         scores = sign * score(test)
         wrong = int((scores[0] > threshold).sum()), int((scores[1] <= threshold).sum())
         rates = tables[1].limits[wrong[0]], tables[1].limits[wrong[1]]
-        value = lower_mu(*rates) if kind == "mu" else lower_epsilon(*rates, delta)
-        bounds[kind] = Bound(float(value), name, *wrong, test.shape[1])
+        found = lower_mu(*rates) if kind == "mu" else lower_epsilon(*rates, delta)
+        bounds[kind] = Bound(float(found), name, *wrong, test.shape[1])
         if kind == "mu":
             shown = scores[0], scores[1]
     return Findings(bounds["mu"], bounds["epsilon"], shown)
@@ -178,7 +178,7 @@ def _candidates(train: Floats, names: Sequence[str]) -> list[tuple[str, Score]]:
 
 def _covariance(values: Floats) -> Floats:
     centred = values - values.mean(axis=0)
-    return centred.T @ centred / max(len(values) - 1, 1)
+    return np.asarray(centred.T @ centred / max(len(values) - 1, 1))
 
 
 def _location(values: Floats) -> tuple[Floats, Floats]:

@@ -226,4 +226,4 @@ def gaussian_bound(first: Sequence[Path], second: Sequence[Path], risk: float) -
 
 def _bound(m: float, scale: float, missed: float) -> float:
     rate = min(float(special.ndtr(-m / (2.0 * scale))) + missed, 0.5)
-    return max(-2.0 * float(special.ndtri(rate)), 0.0)
+    return max(0.0, -2.0 * float(special.ndtri(rate)))

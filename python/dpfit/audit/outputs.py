@@ -40,9 +40,7 @@ def reader(outputs: Any, points: Any) -> Reader:
         outputs = [outputs]
     names = None if outputs is None else tuple(outputs)
     if names is not None and not all(isinstance(name, str) for name in names):
-        raise ParameterError(
-            "outputs must be a function or names of attributes", subject="outputs"
-        )
+        raise ParameterError("outputs must be a function or names of attributes", subject="outputs")
     return _Attributes(names, points)
 
 
@@ -103,7 +101,9 @@ def _numbers(value: Any) -> Floats | None:
     return np.ravel(found.astype(np.float64))
 
 
-def as_matrix(first: Sequence[Outputs], second: Sequence[Outputs]) -> tuple[Floats, Floats, list[str]]:
+def as_matrix(
+    first: Sequence[Outputs], second: Sequence[Outputs]
+) -> tuple[Floats, Floats, list[str]]:
     """Return the outputs of two samples of fits as matrices, and the names of columns.
 
     An attribute whose length differs between fits is represented by its length alone. Columns that

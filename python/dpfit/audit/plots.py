@@ -30,7 +30,9 @@ def plot_audit(result: AuditResult, ax: Axes | None = None) -> Axes:
     rates = np.linspace(0.0, 1.0, 501)
     ax.plot([0.0, 1.0], [1.0, 0.0], color="#c9ced4", linewidth=1.0, label="guessing")
     if len(pair.scores[0]):
-        ax.step(*_errors(*pair.scores), color=_GREY, linewidth=1.2, label="best test that was found")
+        ax.step(
+            *_errors(*pair.scores), color=_GREY, linewidth=1.2, label="best test that was found"
+        )
     _curve(ax, rates, result.mu, color=_COLOUR, label=f"lower bound, mu = {result.mu:.3g}")
     if result.claimed_mu is not None:
         name = f"claimed, mu = {result.claimed_mu:.3g}"

@@ -215,7 +215,10 @@ class AuditResult:
                     best[share.statistic] = share
         if not best:
             return []
-        lines = ["-" * _WIDTH, f"{'statistic':<32}{'releases':>9}{'claimed mu':>13}{'mu':>10}{'noise':>9}"]
+        lines = [
+            "-" * _WIDTH,
+            f"{'statistic':<32}{'releases':>9}{'claimed mu':>13}{'mu':>10}{'noise':>9}",
+        ]
         for share in best.values():
             lines.append(
                 f"{share.statistic[:31]:<32}{share.releases:>9}{share.claimed:>13.4g}"

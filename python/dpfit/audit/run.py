@@ -178,9 +178,7 @@ def _wrong(built_in: Mapping[str, Neighbours]) -> ParameterError:
     )
 
 
-def _reporter(
-    progress: bool | Callable[[int, int], None], total: int
-) -> Callable[[int], None]:
+def _reporter(progress: bool | Callable[[int, int], None], total: int) -> Callable[[int], None]:
     """Return a function that is called with the number of further fits."""
     if callable(progress):
         show = progress
@@ -233,9 +231,7 @@ def _of_transcripts(
     first, second = (side[:count] for side in usable)
     gaussian = gaussian_bound(first, second, risk / 2)
     values, names = _coordinates([*first, *second])
-    tests = distinguish(
-        values[:count], values[count:], names, delta=claim.delta, risk=risk / 2
-    )
+    tests = distinguish(values[:count], values[count:], names, delta=claim.delta, risk=risk / 2)
     return PairResult(
         name=pair.name,
         mu=max(gaussian, tests.mu.value),

@@ -102,7 +102,7 @@ def _balanced(rows: int, far: float) -> Array:
 def _wild(far: float, columns: int, base: tuple[Array, Array]) -> Iterable[_Row]:
     """Return rows that arithmetic with floating-point numbers may fail on."""
     yield _Row("huge", base, np.full(columns, 1e300), 1e300)
-    yield _Row("tiny", base, np.full(columns, 5e-324), far)
+    yield _Row("tiny", base, np.full(columns, 5e-324), -far)
 
 
 def _of_a_mean(rows: int, tau: float) -> list[_Row]:
@@ -150,7 +150,7 @@ def _of_products(rows: int, bound: float, tau: float) -> list[_Row]:
 def _of_models(rows: int) -> list[_Row]:
     """Return rows for models that find ranges by themselves, on a table with two features."""
     rng = np.random.default_rng(20)
-    rows = max(rows, 400)
+    rows = max(rows, 1000)
     X = rng.normal(size=(rows, 2))
     base = X, X @ [1.0, 0.5] + 0.5 * rng.normal(size=rows)
     return [
