@@ -20,7 +20,8 @@ PAIR = Neighbours.replacing(np.zeros((50, 1)), np.zeros(50), 0, [1.0], 0.0)
 @pytest.mark.filterwarnings("ignore")
 def test_missing_noise_is_found(bounds, leaks):
     estimator = LinearRegression(epsilon=1.0, bounds_X=bounds, bounds_y=(0, 1), fit_intercept=False)
-    found = audit(estimator, PAIR, n_fits=1000)
+    # False alarms are rarer than 1e-9.
+    found = audit(estimator, PAIR, n_fits=1000, confidence=1.0 - 1e-9)
     assert found.claimed_epsilon == 1.0
     assert found.exceeds == leaks
-    assert (found.epsilon > 3.0) == leaks
+    assert (found.epsilon > 2.5) == leaks

@@ -100,13 +100,13 @@ def sampled(
 def _batches(
     estimator: Any, pair: Neighbours, work: Work, counts: list[int], n_jobs: int | None
 ) -> Iterator[tuple[list[Any], list[Any]]]:
-    if n_jobs in (None, 1):
+    if n_jobs is None or n_jobs == 1:
         work.start(estimator)
         for count in counts:
             yield _batch(work, pair, count)
         return
     with Parallel(n_jobs=n_jobs) as parallel:
-        size = _QUEUED * parallel.n_jobs if parallel.n_jobs > 0 else len(counts)
+        size = _QUEUED * n_jobs
         for start in range(0, len(counts), size):
             yield from parallel(
                 delayed(_started_batch)(estimator, work, pair, count)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from dpfit._typing import Floats
+from dpfit._typing import Array, Floats
 from dpfit.audit.bounds import upper_rate
 from dpfit.audit.outputs import Reader
 from dpfit.audit.transcripts import PUBLIC, Diverged, Entry, recorded, replayed
@@ -85,7 +85,7 @@ class Path:
     ratio: float
     spread: float
     residuals: Floats
-    moved: Floats
+    moved: Array
     layout: tuple[tuple[str, int], ...]
     shares: tuple[Share, ...]
     problems: tuple[str, ...]

@@ -104,11 +104,11 @@ def audit(
     --------
     >>> from dpfit import BoostedMean
     >>> from dpfit.audit import audit
-    >>> estimator = BoostedMean(mu=1.0, n_rounds=2)
-    >>> found = audit(estimator, "whole", n_fits=200, method="transcript")
+    >>> estimator = BoostedMean(mu=2.0, n_rounds=2, n_jobs=1)
+    >>> found = audit(estimator, "whole", n_fits=200, method="transcript", confidence=1 - 1e-9)
     >>> found.exceeds
     False
-    >>> 0.5 < found.mu <= 1.0
+    >>> 0.5 < found.mu <= 2.0
     True
     """
     if not hasattr(estimator, "fit"):
@@ -119,7 +119,7 @@ def audit(
     confidence = real("confidence", confidence, 0.0, 1.0 - 1e-12)
     method_ = one_of("method", method, ("black_box", "transcript"))
     if n_jobs is not None:
-        integer("n_jobs", n_jobs, -1024, 1024)
+        integer("n_jobs", n_jobs, 1, 1024)
     pairs = _pairs(estimator, neighbours)
     read = reader(outputs, points)
     claim = claim_of(
