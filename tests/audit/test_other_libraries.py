@@ -12,8 +12,8 @@ except ImportError as error:
     pytest.skip(f"diffprivlib does not import: {error}", allow_module_level=True)
 
 # Version 0.6.6 computes the sensitivity of X'X from the lower bound alone, so X'X of columns with
-# bounds (0, 1) gets no noise. Coefficients are divided by it. It is not zero in either table, because
-# the minimiser would take long to find that there is no minimum.
+# bounds (0, 1) gets no noise. Coefficients are divided by it. It is not zero in either table: the
+# minimiser would take long to find that there is no minimum.
 X = np.zeros((50, 1))
 X[0] = 1e-3
 PAIR = Neighbours.replacing(X, np.zeros(50), 0, [1.0], 0.0)
