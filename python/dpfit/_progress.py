@@ -14,14 +14,14 @@ _WIDTH = 30
 _SECONDS = 0.1
 
 
-def rounds_done(*, show: bool, name: str) -> Callable[[int, int], None]:
+def rounds_done(*, show: bool, name: str, what: str = "round") -> Callable[[int, int], None]:
     """Return a function that draws how many rounds are done, on standard error if `show`."""
 
     def draw(done: int, rounds: int) -> None:
         length = _WIDTH * done // rounds
         bar = "#" * length + "." * (_WIDTH - length)
         end = "\n" if done == rounds else ""
-        print(f"\r{name} [{bar}] round {done}/{rounds}", end=end, file=sys.stderr, flush=True)
+        print(f"\r{name} [{bar}] {what} {done}/{rounds}", end=end, file=sys.stderr, flush=True)
 
     return draw if show else lambda done, rounds: None
 

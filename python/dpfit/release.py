@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from dpfit import _native
 from dpfit._typing import Neighbors
@@ -14,9 +16,41 @@ from dpfit.accounting import Event, Release, gaussian_sigma
 from dpfit.statistics import Component, Relation, RowCount, Statistic, StoredTable, Table
 from dpfit.statistics.statistic import Noise
 
-__all__ = ["Released", "Releaser"]
+__all__ = ["Released", "Releaser", "Watch", "watched"]
 
 V = TypeVar("V")
+
+
+class Watch(Protocol):
+    """What :mod:`dpfit.audit` does with the releases of a fit, to compare two tables."""
+
+    def sum(self, statistic: Statistic[Any, Any], total: Any, mus: Sequence[float]) -> Any:
+        """Return what takes the place of an exact sum in a release."""
+
+    def public(self, number: float) -> float:
+        """Return a number that is used without noise, because all neighbours have it."""
+
+    def random(self) -> None:
+        """Take note that a mechanism is not Gaussian."""
+
+
+_watch: ContextVar[Watch | None] = ContextVar("dpfit_watch", default=None)
+
+
+@contextlib.contextmanager
+def watched(watch: Watch) -> Iterator[None]:
+    """Let all releases of this thread pass through `watch`.
+
+    Privacy
+    -------
+    A watch sees exact sums and may replace noisy ones. It is for audits, which fit estimators on
+    made-up tables.
+    """
+    token = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
 
 
 @dataclass(frozen=True)
@@ -111,9 +145,11 @@ class Releaser:
         components = statistic.components(self._relation)
         sigmas = _sigmas(components, mus)
         # Rows that cannot be read are found here, before anything is spent.
-        exact = table.sum(statistic)
+        total, watch = table.sum(statistic), _watch.get()
         self._reserve_once()
-        value = statistic.noisy(exact, Noise(sigmas, self._entropy, self._n_jobs))
+        if watch is not None:
+            total = watch.sum(statistic, total, mus)
+        value = statistic.noisy(total, Noise(sigmas, self._entropy, self._n_jobs))
         for component, mu in zip(components, mus, strict=True):
             self._record(component.name, component.sensitivity * statistic.resolution, mu)
         return Released(value, tuple(sigma * statistic.resolution for sigma in sigmas))
@@ -133,7 +169,8 @@ class Releaser:
         """
         if self._relation != Relation("replace"):
             raise ValueError("the number of rows is not public")
-        return float(table.sum(RowCount()).rows)
+        rows, watch = float(table.sum(RowCount()).rows), _watch.get()
+        return rows if watch is None else watch.public(rows)
 
     def random(self) -> random.Random:
         """Return a random number generator, for mechanisms that are not Gaussian.
@@ -144,6 +181,9 @@ class Releaser:
         for it counts as the first release.
         """
         self._reserve_once()
+        watch = _watch.get()
+        if watch is not None:
+            watch.random()
         if not self._entropy.is_insecure:
             return random.SystemRandom()
         return random.Random(_native.rounded_gaussian(2.0**90, 1, self._entropy)[0])

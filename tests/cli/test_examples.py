@@ -11,7 +11,7 @@ import typer
 
 from dpfit import Ledger
 from dpfit.cli import run
-from dpfit.cli.commands import budget, demo, fit, ledger, predict, schema, show
+from dpfit.cli.commands import audit, budget, demo, fit, ledger, predict, schema, show
 from dpfit.demo import SCHEMA, diamonds
 
 from . import tool
@@ -26,6 +26,7 @@ HELPS = {
     "budget": budget.EXAMPLES,
     "budget add": budget.ADD_EXAMPLES,
     "schema infer": schema.EXAMPLES,
+    "audit": audit.EXAMPLES,
     "demo": demo.EXAMPLES,
     "ledger create": ledger.EXAMPLES,
     "ledger show": ledger.SHOW_EXAMPLES,
@@ -105,6 +106,7 @@ def test_the_page_lists_every_field_of_the_json(in_a_shell):
         "dpfit budget -e 1 --json",
         "dpfit budget add model1.json --json",
         "dpfit ledger create new.dpl --epsilon 1 --dataset x --json",
+        "dpfit audit AdaSSP --mu 2 --tables whole --fits 16 --json",
     ):
         names = list(json.loads(in_a_shell(line).stdout))
         assert [n for n in names if not (f"`{n}`" in page or n.startswith("intercept_"))] == []

@@ -21,6 +21,7 @@ __all__ = [
     "TableFormat",
     "input_path",
     "output_path",
+    "plot_format",
 ]
 
 _STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0")
@@ -42,6 +43,14 @@ def output_path(text: str | Path) -> Path:
     if str(text).endswith("/"):
         raise wrong_use(f"{str(text)!r} is a folder", "give the name of a file in it")
     return Path(STANDARD if str(text) in _STANDARD_OUTPUT else text)
+
+
+def plot_format(path: Path) -> str:
+    """Return the format of a plot, which the ending of its name tells."""
+    ending = path.suffix.lower().lstrip(".")
+    if ending not in ("png", "svg", "pdf"):
+        raise wrong_use(f"--plot {str(path)!r} must end in .png, .svg or .pdf")
+    return ending
 
 
 def _format_names() -> list[str]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from dpfit.cli.commands import budget, demo, fit, ledger, predict, schema, show
+from dpfit.cli.commands import audit, budget, demo, fit, ledger, predict, schema, show
 from dpfit.cli.errors import PipeClosed, explain, wrong_use
 from dpfit.cli.options import Command
 from dpfit.cli.printing import epilog, unwrapped
@@ -65,6 +65,7 @@ for command, examples in (
     (fit.fit, fit.EXAMPLES),
     (predict.predict, predict.EXAMPLES),
     (show.show, show.EXAMPLES),
+    (audit.audit, audit.EXAMPLES),
     (demo.demo, demo.EXAMPLES),
 ):
     app.command(cls=Command, help=unwrapped(command), epilog=epilog(examples))(command)

@@ -81,9 +81,9 @@ class Schedule:
 
 
 FIRST = Schedule(0.3, 0.0, 0.1, 0.0, 0.2, wide=1, settling=1, averaged=2)
-FULL = Schedule(0.12, 0.15, 0.03, 0.06, 0.14, wide=2, settling=2, averaged=5)
+FULL = Schedule(0.12, 0.15, 0.06, 0.06, 0.14, wide=2, settling=2, averaged=5)
 # After a first model.
-LAST = Schedule(0.0, 0.15, 0.03, 0.06, 0.08, wide=1, settling=1, averaged=5)
+LAST = Schedule(0.0, 0.15, 0.06, 0.06, 0.08, wide=1, settling=1, averaged=5)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import typer
 from dpfit.cli.errors import wrong_use
 from dpfit.cli.inputs import open_model
 from dpfit.cli.model_json import model_as_json
-from dpfit.cli.options import Json, Model, output_path
+from dpfit.cli.options import Json, Model, output_path, plot_format
 from dpfit.cli.outputs import STANDARD, open_output, use_matplotlib
 from dpfit.cli.printing import print_json, print_model, print_note, print_sql
 
@@ -61,7 +61,7 @@ def show(
     if plot is None:
         fitted: Any = open_model(model)
     else:
-        format = _plot_format(plot)
+        format = _format(plot)
         use_matplotlib()
         with open_output(str(plot), model) as file:
             fitted = open_model(model)
@@ -85,14 +85,9 @@ def _plot(model: Any, format: str) -> bytes:
     return file.getvalue()
 
 
-def _plot_format(path: Path) -> str:
-    ending = path.suffix.lower().lstrip(".")
-    if str(path) == STANDARD:
-        if sys.stdout.isatty():
-            raise wrong_use(
-                "a plot cannot be shown in a terminal", "--plot FILE.png, or > FILE.png"
-            )
-        return "png"
-    if ending not in ("png", "svg", "pdf"):
-        raise wrong_use(f"--plot {str(path)!r} must end in .png, .svg or .pdf")
-    return ending
+def _format(path: Path) -> str:
+    if str(path) != STANDARD:
+        return plot_format(path)
+    if sys.stdout.isatty():
+        raise wrong_use("a plot cannot be shown in a terminal", "--plot FILE.png, or > FILE.png")
+    return "png"
