@@ -249,8 +249,8 @@ class PrivateModel(PrivateRegressor):
         Returns
         -------
         array, series or column
-            A series for a DataFrame; a lazy series or array for Dask; a column for Spark, for use
-            with ``withColumn``; an array for everything else.
+            A lazy series or array for Dask; a column for Spark, for use with ``withColumn``; an
+            array for everything else, as in scikit-learn.
         """
         check_is_fitted(self)
         model = self.model_

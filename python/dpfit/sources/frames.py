@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dpfit._typing import Array, Floats
+from dpfit._typing import Array
 from dpfit.exceptions import Code, ParameterError, SourceError
 from dpfit.schema import Binary, Categorical, Date, Kind, Numeric
 from dpfit.schema.kinds import about
@@ -131,17 +131,6 @@ class FrameSource(LocalSource):
             return None
         part = self._unit[start:stop]
         return unit_values(part) if isinstance(part, nw.Series) else part
-
-    def wrap(self, predictions: Floats) -> Any:
-        """Return predictions as a series of the frame's library."""
-        import narwhals as nw
-
-        backend = self._frame.implementation
-        series = nw.new_series("prediction", predictions, backend=backend).to_native()
-        native = self._frame.to_native()
-        if backend.is_pandas_like():
-            series.index = native.index
-        return series
 
 
 def unit_values(series: nw.Series[Any]) -> Any:

@@ -87,7 +87,7 @@ class Source(abc.ABC):
 
     @abc.abstractmethod
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
-        """Return predictions for all rows, in a type of the table's library."""
+        """Return predictions for all rows: an array or, of an engine, what it computes later."""
 
 
 class Read(NamedTuple):
@@ -162,13 +162,9 @@ class LocalSource(Source):
         return None
 
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
-        """Return predictions for all rows."""
+        """Return predictions for all rows, as scikit-learn's estimators do: an array."""
         parts = [predictor(_separate(batch.columns)) for batch in self.read(kinds)]
-        return self.wrap(np.concatenate(parts) if parts else np.zeros(0))
-
-    def wrap(self, predictions: Floats) -> Any:
-        """Return predictions in a type of the table's library."""
-        return predictions
+        return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def tell_nothing(rows: int) -> None:

@@ -341,7 +341,10 @@ def _blocks(part: list[Any] | Failure, work: ToBlocks) -> list[Block] | Failure:
 
 
 def _predict_frame(frame: Any, kinds: list[Kind], predictor: Predictor) -> Any:
-    return FrameSource.open(frame, Roles()).predict(kinds, predictor)
+    import pandas as pd
+
+    found = FrameSource.open(frame, Roles()).predict(kinds, predictor)
+    return pd.Series(found, index=frame.index, name="prediction")
 
 
 def _predict_array(x: Array, kinds: list[Kind], predictor: Predictor) -> Array:

@@ -143,9 +143,8 @@ class SparkSource(ClusterSource):
         plain, names = self._sent(kinds), self._features
 
         def predictions(frame):  # type: ignore[no-untyped-def]
-            return FrameSource.open(frame.set_axis(names, axis=1), Roles()).predict(
-                plain, predictor
-            )
+            source = FrameSource.open(frame.set_axis(names, axis=1), Roles())
+            return pd.Series(source.predict(plain, predictor))
 
         # Spark inspects the annotations and needs types, not strings.
         predictions.__annotations__ = {"frame": pd.DataFrame, "return": pd.Series}
