@@ -31,7 +31,9 @@ def shape(text):
     return re.sub(r"[-=]{3,}", " ", text).split()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tables.md", "docs/scikit_learn.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/tables.md", "docs/scikit_learn.md", "docs/evaluation.md"]
+)
 def test_the_code_of_a_page_runs_and_prints_what_it_shows(page, tmp_path):
     assert blocks(page)
     for code, shown in blocks(page):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dpfit.exceptions import (
         BudgetExceeded,
         DpfitError,
+        ExactScoreWarning,
         InsecureSeedWarning,
         ModelFileError,
         NotFiniteError,
@@ -38,6 +39,7 @@ __all__ = [
     "DPGradientDescent",
     "Date",
     "DpfitError",
+    "ExactScoreWarning",
     "InsecureSeedWarning",
     "ModelFileError",
     "NotFiniteError",
@@ -59,6 +61,7 @@ _HOMES = {
     "PrivateAdditiveRegression": "dpfit.models.additive",
     "BudgetExceeded": "dpfit.exceptions",
     "DpfitError": "dpfit.exceptions",
+    "ExactScoreWarning": "dpfit.exceptions",
     "InsecureSeedWarning": "dpfit.exceptions",
     "ModelFileError": "dpfit.exceptions",
     "NotFiniteError": "dpfit.exceptions",

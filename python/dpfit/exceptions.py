@@ -14,6 +14,7 @@ __all__ = [
     "BudgetExceeded",
     "Code",
     "DpfitError",
+    "ExactScoreWarning",
     "InsecureSeedWarning",
     "ModelFileError",
     "NotFiniteError",
@@ -108,3 +109,7 @@ class BudgetExceeded(DpfitError):  # noqa: N818 - the name says what happened
 
 class InsecureSeedWarning(UserWarning):
     """The noise comes from a fixed seed, so the result is not private."""
+
+
+class ExactScoreWarning(UserWarning):
+    """A score is an exact function of the rows, so it reveals something about them."""

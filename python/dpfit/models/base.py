@@ -12,7 +12,7 @@ from typing import Any, Generic, Self, TypeVar, cast, overload
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from dpfit._parameters import Budget, integer, one_of
+from dpfit._parameters import Budget, budget, integer, one_of
 from dpfit._progress import rounds_done, rows_read
 from dpfit._typing import Missing
 from dpfit.engine.constants import Constants
@@ -22,6 +22,7 @@ from dpfit.engine.task import FitTask, Fitted
 from dpfit.estimator import PrivateRegressor
 from dpfit.exceptions import Code, NotFiniteError, ParameterError
 from dpfit.models import file as model_file
+from dpfit.models.evaluation import Evaluation
 from dpfit.models.export.sql import Dialect, to_sql
 from dpfit.models.inputs import error_in_prediction, prediction_source, training_source
 from dpfit.models.model import Assembled, Model
@@ -260,6 +261,55 @@ class PrivateModel(PrivateRegressor):
         except ParameterError as error:
             problem = error
         raise error_in_prediction(problem)
+
+    def evaluate(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        mu: float | None = None,
+        unit: Any = None,
+        max_rows: int | None = None,
+        random_state: Any = None,
+    ) -> Evaluation:
+        """Measure on other rows, privately, how good the model is.
+
+        Parameters
+        ----------
+        X, y : table, and array-like or str
+            Rows that the model was not fitted to, in any form that `fit` accepts.
+        epsilon, delta, mu : float, optional
+            The privacy budget, as of the constructor. It protects the rows of X and y.
+        unit : array-like or str, optional
+            The person that each row belongs to, as in `fit`. Requires `max_rows`.
+        max_rows : int, optional
+            The number of rows to keep of each unit.
+        random_state : int, Generator, RandomState or None
+            For tests only: with a seed, the result is reproducible but not private.
+
+        Returns
+        -------
+        Evaluation
+            RMSE, R², mean and quantiles of residuals, and a calibration curve, each with its
+            errors, and the privacy record.
+
+        Notes
+        -----
+        The errors of noise are those of normal noise; residuals beyond a released threshold are
+        clipped, and the share of them is part of the result (``docs/evaluation.md``).
+
+        Privacy
+        -------
+        The releases compose to the budget, with the neighbouring relation of the fit. They cost
+        the rows of X and y, in addition to everything else that is released from these.
+        """
+        from dpfit.models.evaluate import evaluate
+
+        check_is_fitted(self)
+        spend = budget(epsilon, delta, mu)
+        return evaluate(self, X, y, spend, unit=unit, max_rows=max_rows, random_state=random_state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to a JSON file, which :func:`dpfit.load` reads.

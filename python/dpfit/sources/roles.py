@@ -41,10 +41,12 @@ class Roles:
                 )
 
     def ignored(self, columns: Sequence[Any]) -> list[Any]:
-        """Return the columns that are not features; missing features are reported elsewhere."""
+        """Return the columns without a role; missing features are reported elsewhere."""
+        used = {role for role in (self.target, self.unit) if isinstance(role, str)}
+        others = [name for name in columns if name not in used]
         if self.names is None or not set(self.names) <= set(columns):
-            return [name for name in columns if name in self.without]
-        return [name for name in columns if name not in self.names]
+            return [name for name in others if name in self.without]
+        return [name for name in others if name not in self.names]
 
 
 def feature_places(columns: Sequence[Any], target: Any, unit: Any) -> list[int]:

@@ -15,6 +15,7 @@ from dpfit.sources.units import Units
 from dpfit.statistics.table import LocalBatches, Table
 
 __all__ = [
+    "Change",
     "LocalSource",
     "Predictor",
     "Read",
@@ -26,6 +27,10 @@ __all__ = [
 
 # Returns predictions, given columns.
 Predictor: TypeAlias = Callable[[list[Array]], Floats]
+
+# Makes other columns and another target of those of some rows. What it makes of a row must depend
+# on that row and on public numbers only. It is sent to the workers of a cluster.
+Change: TypeAlias = Callable[[Batch], Batch]
 
 # Values in a batch: enough for several threads, and few enough to copy.
 _BATCH_VALUES = 1 << 21
@@ -51,12 +56,15 @@ class Reading:
         The number of rows that are kept for each unit, if rows have units.
     progress : callable
         Called with the number of rows read so far.
+    change : callable, optional
+        Makes other columns and another target of those of a batch, row by row.
     """
 
     missing: Missing
     n_jobs: int | None
     max_rows: int | None
     progress: Callable[[int], None]
+    change: Change | None = None
 
 
 class Source(abc.ABC):
@@ -110,6 +118,7 @@ class LocalSource(Source):
         kinds: Sequence[Kind],
         max_rows: int | None,
         progress: Callable[[int], None],
+        change: Change | None = None,
     ) -> Callable[[], Iterator[Batch]]:
         """Return a function that reads the rows that are kept, from the first one on.
 
@@ -121,6 +130,8 @@ class LocalSource(Source):
             The number of rows that are kept for each unit, if rows have units.
         progress : callable
             Called with the number of rows read so far, in the first pass.
+        change : callable, optional
+            Makes other columns and another target of the rows that are kept.
         """
         units = None if max_rows is None else Units(max_rows)
         if units is not None:
@@ -136,10 +147,10 @@ class LocalSource(Source):
             for batch in self.read(kinds):
                 stop = start + len(batch.target)
                 tell(stop)
-                if units is None:
-                    yield batch.columns, batch.target
-                else:
-                    yield units.kept(start, batch.columns, batch.target)
+                kept: Batch = batch.columns, batch.target
+                if units is not None:
+                    kept = units.kept(start, *kept)
+                yield kept if change is None else change(kept)
                 start = stop
 
         return chosen
@@ -148,7 +159,7 @@ class LocalSource(Source):
         """Return the rows for a fit."""
         return Table(
             LocalBatches(
-                self.batches(kinds, reading.max_rows, reading.progress),
+                self.batches(kinds, reading.max_rows, reading.progress, reading.change),
                 reading.missing,
                 reading.n_jobs,
                 memory_limit=self.store_limit,

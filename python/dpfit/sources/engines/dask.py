@@ -27,7 +27,7 @@ from dpfit.sources.engines.worker import (
 from dpfit.sources.frames import FrameSource, encode_series, unit_values
 from dpfit.sources.problems import lengths_differ, no_column, same_name_twice
 from dpfit.sources.roles import Roles, library_of
-from dpfit.sources.source import Predictor, Reading
+from dpfit.sources.source import Change, Predictor, Reading
 from dpfit.sources.units import unit_ids
 from dpfit.statistics import Route, Statistic
 
@@ -99,7 +99,9 @@ class DaskFrameSource(ClusterSource):
         if unit is not None:
             table, hashes = _by_unit(table, unit)
         encode = dask.delayed(_encode_frame)
-        settings = dask.delayed((list(kinds), unit, reading.max_rows, hashes), traverse=False)
+        settings = dask.delayed(
+            (list(kinds), unit, reading.max_rows, hashes, reading.change), traverse=False
+        )
         rows = _partitions(table)
         targets = [target] * len(rows)
         if target is not None and not isinstance(target, str):
@@ -163,7 +165,7 @@ class DaskArraySource(ClusterSource):
         import dask
 
         encode = dask.delayed(_encode_array)
-        settings = dask.delayed(list(kinds), traverse=False)
+        settings = dask.delayed((list(kinds), reading.change), traverse=False)
         rows, y = _partitions(self._x), self._y
         known = not any(np.isnan(self._x.chunks[0]))
         if hasattr(y, "rechunk") and y.ndim == 1 and known and y.chunks[0] != self._x.chunks[0]:
@@ -283,14 +285,16 @@ def _unit_hashes(units: Any) -> Any:
 
 
 def _encode_frame(
-    frame: Any, target: Any, settings: tuple[list[Kind], str | None, int | None, str | None]
+    frame: Any,
+    target: Any,
+    settings: tuple[list[Kind], str | None, int | None, str | None, Change | None],
 ) -> list[Batch] | Failure:
     def act() -> list[Batch]:
-        kinds, unit, max_rows, hashes = settings
+        kinds, unit, max_rows, hashes, change = settings
         y = target if isinstance(target, str) else _numbers(target)
         rows = frame if hashes is None else frame.drop(columns=hashes)
         # Units that are invalid are refused here.
-        found = encoded(FrameSource.open(rows, Roles(y, unit)), kinds, max_rows)
+        found = encoded(FrameSource.open(rows, Roles(y, unit)), kinds, max_rows, change)
         if hashes is not None and (frame[hashes] == _NO_HASH).any():
             # Others may be in two partitions, each of which would keep `max_rows` rows of them.
             problem = "a worker could not compute the hashes of its units"
@@ -300,12 +304,15 @@ def _encode_frame(
     return _safely(act)
 
 
-def _encode_array(x: Array, y: Any, kinds: list[Kind]) -> list[Batch] | Failure:
+def _encode_array(
+    x: Array, y: Any, settings: tuple[list[Kind], Change | None]
+) -> list[Batch] | Failure:
     def act() -> list[Batch]:
+        kinds, change = settings
         numbers = _numbers(y)
         if len(numbers) != len(x):
             raise lengths_differ()
-        return encoded(ArraySource(_readable(x), numbers), kinds, None)
+        return encoded(ArraySource(_readable(x), numbers), kinds, None, change)
 
     return _safely(act)
 

@@ -32,7 +32,7 @@ from dpfit.sources.engines.worker import (
 from dpfit.sources.frames import FrameSource
 from dpfit.sources.problems import not_dates
 from dpfit.sources.roles import Roles, feature_places, library_of
-from dpfit.sources.source import Predictor, Reading, rows_in_batch
+from dpfit.sources.source import Change, Predictor, Reading, rows_in_batch
 from dpfit.statistics import Route, Statistic
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ class SparkSource(ClusterSource):
         """Let the executors convert the rows to numbers, and keep them."""
         names = [*self._features, *(name for name in (self._target, self._unit) if name)]
         step = rows_in_batch(self.columns)
-        encode = _Encode(names, self._sent(kinds), self._target, self._unit, reading.max_rows, step)
+        sent, most = self._sent(kinds), reading.max_rows
+        encode = _Encode(names, sent, self._target, self._unit, most, step, reading.change)
 
         def frame() -> Any:
             rows = self._table.select(*self._columns(names))
@@ -307,12 +308,13 @@ class _Encode:
     unit: str | None
     max_rows: int | None
     rows: int
+    change: Change | None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
         for table in self._tables(batches):
             roles = Roles(self.target, self.unit)
             source = FrameSource.open(table.rename_columns(self.names), roles)
-            for batch in encoded(source, self.kinds, self.max_rows):
+            for batch in encoded(source, self.kinds, self.max_rows, self.change):
                 yield pack(batch)
 
     def _tables(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
