@@ -58,6 +58,8 @@ class Reading:
         Called with the number of rows read so far.
     change : callable, optional
         Makes other columns and another target of those of a batch, row by row.
+    max_weight : float or None
+        The largest weight of a row, if the last column contains weights.
     """
 
     missing: Missing
@@ -65,6 +67,7 @@ class Reading:
     max_rows: int | None
     progress: Callable[[int], None]
     change: Change | None = None
+    max_weight: float | None = None
 
 
 class Source(abc.ABC):
@@ -99,7 +102,10 @@ class Source(abc.ABC):
 
 
 class Read(NamedTuple):
-    """Some rows: columns, target, and units if the rows have units."""
+    """Some rows: columns, target, and units if the rows have units.
+
+    If rows have weights, these are the last column (:func:`dpfit.sources.weights.with_weights`).
+    """
 
     columns: Array | list[Array]
     target: Array
@@ -163,6 +169,7 @@ class LocalSource(Source):
                 reading.missing,
                 reading.n_jobs,
                 memory_limit=self.store_limit,
+                max_weight=reading.max_weight,
                 free=self.close,
             )
         )
