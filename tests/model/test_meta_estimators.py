@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from dpfit import (
     Categorical,
@@ -65,7 +65,13 @@ META = {
     "voting": lambda cls: VotingRegressor(
         [("private", private(cls)), ("exact", LinearRegression())]
     ),
-    "bagging": lambda cls: BaggingRegressor(private(cls), n_estimators=2, random_state=0),
+    # It passes the number of copies of a row as its weight.
+    "bagging": lambda cls: BaggingRegressor(
+        private(cls, max_weight=4.0), n_estimators=2, random_state=0
+    ),
+    "bagging of copies": lambda cls: BaggingRegressor(
+        make_pipeline(FunctionTransformer(), private(cls)), n_estimators=2, random_state=0
+    ),
     "search": lambda cls: GridSearchCV(private(cls), {"epsilon": [5.0, 20.0]}, cv=2),
     "pipeline": lambda cls: make_pipeline(StandardScaler(), private(cls)),
 }
@@ -106,6 +112,11 @@ def test_importances_of_columns(table):
     X, y = table(*uniform(2000))
     found = permutation_importance(private().fit(X, y), X, y, n_repeats=2, random_state=0)
     assert np.argsort(found["importances_mean"]).tolist() == [0, 1, 2]
+
+
+def test_bagging_without_a_bound_on_weights_says_what_is_missing():
+    with pytest.raises(ParameterError, match=r"max_weight.*BaggingRegressor"):
+        BaggingRegressor(private()).fit(*uniform(300))
 
 
 def with_levels():

@@ -30,6 +30,7 @@ from dpfit.statistics import (
     ScoreProducts,
     SmallestEigenvalue,
     SquaredResiduals,
+    WeightSum,
 )
 
 GRAM, EIGENVALUE = "X'X", "smallest eigenvalue of X'X"
@@ -38,6 +39,7 @@ ENERGY, TARGET = "sum of squared residuals", "histogram of the target"
 MAPPED, RESIDUALS = "X'X of mapped rows", "histogram of residuals"
 SCORES, PRODUCTS = "histogram of scores", "products of scores"
 SUMS, PREDICTIONS = "sums of residuals", "histogram of predictions"
+WEIGHTS = "sum of weights"
 
 FALSE_ALARMS = 2e-9
 """Of one check. There are fewer than 300 in tests/privacy: less than 1e-6 a run."""
@@ -159,6 +161,10 @@ STATISTICS = {
     ),
     ResidualSums: one(
         SUMS, lambda s, total: integers(total.insecure_exact(), s.scale.step), np.concatenate
+    ),
+    WeightSum: one(
+        WEIGHTS,
+        lambda s, total: integers(total.insecure_exact(), 2.0**-30 / (1.0 - 2.0**-20)),
     ),
     RowCount: one(COUNT, lambda s, total: np.array([float(total.insecure_exact())])),
 }

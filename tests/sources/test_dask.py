@@ -124,6 +124,23 @@ def test_a_cluster_evaluates_as_a_frame_in_memory(client, large):
     assert all_is_forgotten(client)
 
 
+def weighted(model, rows):
+    with pytest.warns(InsecureSeedWarning):
+        return model.fit(rows, "price", sample_weight="area")
+
+
+def test_weights_are_as_in_memory(client, large):
+    whole, frame = large
+    model = CLASSES[0](max_weight=100.0, random_state=0, n_jobs=1, schema=SCHEMA)
+    local = state(weighted(model, whole))
+    assert state(weighted(model, frame)) == local
+    assert all_is_forgotten(client)
+    with pytest.raises(ParameterError, match="the name of one of its columns"):
+        model.fit(frame, "price", sample_weight=np.ones(len(whole)))
+    with pytest.raises(ParameterError, match="no column"):
+        model.fit(da.ones((10, 2)), da.ones(10), sample_weight="w")
+
+
 def test_rows_are_mapped_on_the_workers(client):
     whole = with_holes(table(20_000)).to_pandas()
     local = sums_of_mapped_rows(FrameSource.open(whole, Roles("price")))

@@ -136,6 +136,17 @@ def test_spark_evaluates_as_a_frame_in_memory(spark, large):
     assert kept(spark) == 0
 
 
+def test_weights_are_as_in_memory(spark, large):
+    whole, frame = large
+    model = CLASSES[0](max_weight=100.0, random_state=0, n_jobs=1, schema=SCHEMA)
+    found = []
+    for rows in (whole, frame):
+        with pytest.warns(InsecureSeedWarning):
+            found.append(state(model.fit(rows, "price", sample_weight="area")))
+    assert found[0] == found[1]
+    assert kept(spark) == 0
+
+
 def test_units_and_missing_rows_are_as_in_memory(spark, load):
     whole = with_units(with_holes(table(5000)), 1000)
     names = pa.array([f"person {who}" for who in whole["who"].to_pylist()])

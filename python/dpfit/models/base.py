@@ -12,7 +12,7 @@ from typing import Any, Generic, Self, TypeVar, cast, overload
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from dpfit._parameters import Budget, budget, integer, one_of
+from dpfit._parameters import Budget, budget, integer, one_of, real
 from dpfit._progress import rounds_done, rows_read
 from dpfit._typing import Missing
 from dpfit.engine.constants import Constants
@@ -58,6 +58,7 @@ class PrivateModel(PrivateRegressor):
 
     schema: Schema | None
     max_rows: int | None
+    max_weight: float | None
     missing: Missing
     verbose: bool
     model_: Model
@@ -73,7 +74,7 @@ class PrivateModel(PrivateRegressor):
     # The model without its privacy record, which is made last.
     _draft: Callable[..., Model]
 
-    def fit(self, X: Any, y: Any = None, *, unit: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, unit: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model. Each call spends the budget again.
 
         Parameters
@@ -87,6 +88,10 @@ class PrivateModel(PrivateRegressor):
         unit : array-like of shape (n_samples,) or str, optional
             The person, or other unit, that each row belongs to; or the name of that column in X,
             which is then not a feature. Requires `max_rows`.
+        sample_weight : array-like of shape (n_samples,) or str, optional
+            The weight of each row, such as a survey weight; or the name of that column in X, which
+            is then not a feature. Weights are clipped to `max_weight`, which is required. A
+            negative or missing weight is treated as a missing value.
 
         Returns
         -------
@@ -101,10 +106,16 @@ class PrivateModel(PrivateRegressor):
         """
         if (unit is None) != (self.max_rows is None):
             raise ParameterError("unit and max_rows must be given together", subject="max_rows")
+        if sample_weight is not None and self.max_weight is None:
+            raise ParameterError(
+                "sample_weight requires max_weight, a public upper bound on the weights",
+                subject="max_weight",
+                hint="BaggingRegressor passes the number of copies of a row as its weight",
+            )
         # BLAS threads, idle between small matrices, would spin while the core's threads go over the
         # rows: with both, a round takes twice as long.
         with _threads_of_libraries().limit(limits=1, user_api="blas"), self._all_or_nothing():
-            self._spend(X, y, rows_per_unit=self._rows_per_unit(), unit=unit)
+            self._spend(X, y, rows_per_unit=self._rows_per_unit(), unit=unit, weight=sample_weight)
             self.model_ = self._draft(privacy=self.privacy_)
             del self._draft
         return self
@@ -116,7 +127,9 @@ class PrivateModel(PrivateRegressor):
 
     def _checked(self, X: Any, y: Any, details: dict[str, Any]) -> tuple[Any, Any]:
         """Return the table as a source of rows, which has the target."""
-        source, details["not_features"] = training_source(self, X, y, details["unit"])
+        source, details["not_features"] = training_source(
+            self, X, y, details["unit"], details["weight"]
+        )
         return source, None
 
     def _fit(
@@ -126,10 +139,12 @@ class PrivateModel(PrivateRegressor):
         spend: Budget,
         releaser: Releaser,
         unit: Any = None,
+        weight: Any = None,
         not_features: tuple[str, ...] = (),
     ) -> tuple[str, ...]:
         source: Source = X
         missing = cast(Missing, one_of("missing", self.missing, ("error", "drop")))
+        max_weight = None if weight is None else real("max_weight", self.max_weight, 0.0, 1e100)
         kinds, schema = self._resolved(source)
         if len(terms(kinds)) > MOST_TERMS:
             raise ParameterError(
@@ -141,6 +156,7 @@ class PrivateModel(PrivateRegressor):
             self.n_jobs,
             None if unit is None else self._rows_per_unit(),
             rows_read(show=self.verbose, name=type(self).__name__),
+            max_weight=max_weight,
         )
         task = FitTask(
             kinds,
@@ -161,7 +177,8 @@ class PrivateModel(PrivateRegressor):
         if fitted is None:
             # Raised here because the core does not know the parameters of estimators.
             raise NotFiniteError(
-                "X or y contains NaN or infinity",
+                "X or y contains NaN or infinity"
+                + (", or sample_weight also a negative number" if weight is not None else ""),
                 code=Code.NOT_FINITE,
                 hint='missing="drop" drops such rows',
             )

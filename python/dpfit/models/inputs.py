@@ -28,21 +28,22 @@ __all__ = [
 
 
 def training_source(
-    estimator: PrivateModel, X: Any, y: Any, unit: Any
+    estimator: PrivateModel, X: Any, y: Any, unit: Any, weight: Any
 ) -> tuple[Source, tuple[str, ...]]:
-    """Return the table with its target and units, and the names of these columns if they have any.
+    """Return the table with target, units and weights, and the names of these columns, if any.
 
     Privacy
     -------
     Only names, types and shapes are checked here.
     """
     by_name = isinstance(y, str)
-    source = named_source(X, y if y is None or by_name else _target_values(estimator, y), unit)
+    values = y if y is None or by_name else _target_values(estimator, y)
+    source = named_source(X, values, unit, weight=weight)
     target = y if by_name else getattr(X, "target", None)
-    not_features = tuple(name for name in (target, unit) if isinstance(name, str))
+    not_features = tuple(name for name in (target, unit, weight) if isinstance(name, str))
     if source is None:
-        _check_no_names(y, unit)
-        return ArraySource(*_arrays(estimator, X, y), unit), not_features
+        _check_no_names(y, unit, weight)
+        return ArraySource(*_arrays(estimator, X, y), unit, weight), not_features
     _check_column_names(estimator, source, reset=True)
     if y is None and not isinstance(target, str):
         raise _no_target(estimator)
@@ -88,9 +89,9 @@ def _no_target(estimator: PrivateModel) -> ParameterError:
     )
 
 
-def _check_no_names(y: Any, unit: Any) -> None:
+def _check_no_names(y: Any, unit: Any, weight: Any = None) -> None:
     """Raise an error if a column of an array is given by its name."""
-    for name, role in ((y, "target"), (unit, "unit")):
+    for name, role in ((y, "target"), (unit, "unit"), (weight, "weight")):
         if isinstance(name, str):
             raise ParameterError(
                 f"X has no column {name!r} to use as the {role}",
