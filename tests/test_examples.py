@@ -32,7 +32,14 @@ def shape(text):
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/audit.md", "docs/inference.md", "docs/tables.md"]
+    "page",
+    [
+        "README.md",
+        *(
+            f"docs/{name}.md"
+            for name in ("audit", "evaluation", "inference", "scikit_learn", "tables")
+        ),
+    ],
 )
 def test_the_code_of_a_page_runs_and_prints_what_it_shows(page, tmp_path):
     assert blocks(page)

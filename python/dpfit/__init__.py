@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dpfit.exceptions import (
         BudgetExceeded,
         DpfitError,
+        ExactScoreWarning,
         HiddenTargetWarning,
         InsecureSeedWarning,
         LedgerError,
@@ -42,6 +43,7 @@ __all__ = [
     "DPGradientDescent",
     "Date",
     "DpfitError",
+    "ExactScoreWarning",
     "HiddenTargetWarning",
     "InsecureSeedWarning",
     "Ledger",
@@ -67,6 +69,7 @@ _HOMES = {
     "PrivateAdditiveRegression": "dpfit.models.additive",
     "BudgetExceeded": "dpfit.exceptions",
     "DpfitError": "dpfit.exceptions",
+    "ExactScoreWarning": "dpfit.exceptions",
     "HiddenTargetWarning": "dpfit.exceptions",
     "InsecureSeedWarning": "dpfit.exceptions",
     "Ledger": "dpfit.accounting.ledger",

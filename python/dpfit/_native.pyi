@@ -76,7 +76,9 @@ class RowMap:
 
     `target` is (centre, scale) of y. After centring and scaling, y is rounded to integer multiples
     of `step`. `intercept` is the share of the squared norm that a constant feature gets; it is the
-    last feature.
+    last feature. With `max_weight`, the last column of X, which must have no features, contains
+    weights: x, the constant and y are multiplied by the root of weight / `max_weight`, clamped to
+    the interval from 0 to 1. This needs `norm="weight"`.
 
     A row whose norm is above one is scaled down to one. With `norm="clip"`, x alone is scaled (the
     features to norm sqrt(1 - intercept); the constant is sqrt(intercept)). With `norm="weight"`, x,
@@ -97,6 +99,7 @@ class RowMap:
         step: float,
         norm: Literal["clip", "weight"] = ...,
         intercept: float | None = ...,
+        max_weight: float | None = ...,
     ) -> RowMap: ...
     @property
     def columns(self) -> int:

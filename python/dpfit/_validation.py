@@ -23,7 +23,9 @@ _MESSAGES = {
     "y should be a 1d array": ("y should be a 1d array with a number for each row", Code.INVALID),
     "Complex data not supported": ("Complex data not supported", Code.INVALID),
     "Sparse data was passed": (
-        "Sparse data was passed, but dense data is required. Use X.toarray().",
+        "Sparse data was passed, but dense data is required. Use X.toarray(), or "
+        "sparse_output=False in the transformer that makes X (ColumnTransformer: "
+        "sparse_threshold=0).",
         Code.INVALID,
     ),
     "numbers of samples": ("X and y must have the same number of rows", Code.INVALID),

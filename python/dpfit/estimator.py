@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from typing import Any, Self, cast
 
@@ -22,12 +23,13 @@ from dpfit.accounting import (
     Provenance,
     utc_now,
 )
-from dpfit.exceptions import ParameterError
+from dpfit.exceptions import ExactScoreWarning, ParameterError
 from dpfit.release import Releaser
 
 __all__ = ["PrivateRegressor"]
 
 
+_exact_score_was_reported = False
 _SWITCHES = {"clip_predictions", "fit_intercept", "verbose"}
 
 
@@ -170,6 +172,37 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
             self.__dict__.update(before)
             raise
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the exact R² of predictions. It is not private.
+
+        Parameters
+        ----------
+        X : table
+            Rows to predict for.
+        y : array-like of shape (n_samples,)
+            The target.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights.
+
+        Returns
+        -------
+        float
+            The coefficient of determination.
+
+        Warns
+        -----
+        ExactScoreWarning
+            Once per process.
+
+        Privacy
+        -------
+        An exact number is not differentially private: with and without a row it differs, and many
+        scores together reveal rows. The `evaluate` method of the estimators without tuning is
+        private.
+        """
+        _warn_of_exact_score()
+        return float(super().score(X, y, sample_weight))
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "privacy_")
 
@@ -221,3 +254,17 @@ def _add_note(error: BaseException, bill: _Bill | None) -> None:
     note = None if bill is None else bill.note()
     if note is not None:
         error.add_note(note)
+
+
+def _warn_of_exact_score() -> None:
+    """Warn once per process, whatever calls `score`: cross-validation would warn for each fold."""
+    global _exact_score_was_reported
+    if _exact_score_was_reported:
+        return
+    _exact_score_was_reported = True
+    warnings.warn(
+        "score returns an exact number, which is not differentially private: do not publish it if "
+        "the rows are private, and use evaluate(X, y, epsilon=...) instead",
+        ExactScoreWarning,
+        stacklevel=3,
+    )

@@ -14,6 +14,7 @@ __all__ = [
     "BudgetExceeded",
     "Code",
     "DpfitError",
+    "ExactScoreWarning",
     "HiddenTargetWarning",
     "InsecureSeedWarning",
     "LedgerError",
@@ -125,6 +126,10 @@ class LedgerError(DpfitError):
 
 class InsecureSeedWarning(UserWarning):
     """The noise comes from a fixed seed, so the result is not private."""
+
+
+class ExactScoreWarning(UserWarning):
+    """A score is an exact function of the rows, so it reveals something about them."""
 
 
 class LedgerWarning(UserWarning):

@@ -11,7 +11,7 @@ import typer
 
 from dpfit import Ledger
 from dpfit.cli import run
-from dpfit.cli.commands import audit, budget, demo, fit, ledger, predict, schema, show
+from dpfit.cli.commands import audit, budget, demo, evaluate, fit, ledger, predict, schema, show
 from dpfit.demo import SCHEMA, diamonds
 
 from . import tool
@@ -22,6 +22,7 @@ HELPS = {
     "": run.EXAMPLES,
     "fit": fit.EXAMPLES,
     "predict": predict.EXAMPLES,
+    "evaluate": evaluate.EXAMPLES,
     "show": show.EXAMPLES,
     "budget": budget.EXAMPLES,
     "budget add": budget.ADD_EXAMPLES,
@@ -102,6 +103,7 @@ def test_the_page_lists_every_field_of_the_json(in_a_shell):
         "dpfit show model1.json --json",
         "dpfit show model2.json --json",
         "dpfit predict model1.json new.csv -o p.csv --json",
+        "dpfit evaluate model1.json data.csv -t price -e 1 --json",
         "dpfit schema infer data.csv --json",
         "dpfit budget -e 1 --json",
         "dpfit budget add model1.json --json",

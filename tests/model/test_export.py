@@ -35,7 +35,8 @@ def in_sqlite(query, rows, table="rows"):
 
 
 def in_duckdb(query, rows, table="rows"):
-    connection = duckdb.connect()
+    # With several threads, rows that come from pandas are not always in order.
+    connection = duckdb.connect(config={"threads": 1})
     connection.register("given", rows)
     quoted = table.replace('"', '""')
     connection.execute(f'CREATE TABLE "{quoted}" AS SELECT * FROM given')
@@ -170,7 +171,7 @@ def test_sql_of_what_is_missing(cls, database):
     assert [place for place, value in enumerate(found) if value is None] == [3, 5]
     assert np.isnan(expected[[3, 5]]).all()
     np.testing.assert_allclose(
-        np.delete(found, [3, 5]).astype(float), expected.drop([3, 5]), **CLOSE
+        np.delete(found, [3, 5]).astype(float), np.delete(expected, [3, 5]), **CLOSE
     )
 
 
@@ -192,7 +193,7 @@ with_and_without_bounds = pytest.mark.parametrize(
 
 def assert_clipped(found, model, rows):
     """Check predictions against those of the model, of which some are at either end."""
-    expected = model.predict(rows).to_numpy()
+    expected = model.predict(rows)
     for end in model.prediction_range_:
         at_end = expected == end
         assert at_end.sum() >= 3
@@ -289,15 +290,16 @@ def test_sql_of_what_is_not_a_number(cls, database, column, epsilon):
     found = database(model.to_sql("rows"), rows)
     assert found[3] is None
     assert np.isnan(expected[3])
-    assert np.isfinite(expected.drop(3)).all()
-    np.testing.assert_allclose(np.delete(found, 3).astype(float), expected.drop(3), **CLOSE)
+    assert np.isfinite(np.delete(expected, 3)).all()
+    np.testing.assert_allclose(np.delete(found, 3).astype(float), np.delete(expected, 3), **CLOSE)
 
 
 @every
 def test_nan_in_duckdb_is_missing(cls):
     """NaN of a pandas frame is NULL already."""
     model, rows = numbered(cls, epsilon=8.0)
-    connection = duckdb.connect()
+    # With several threads, rows that come from pandas are not always in order.
+    connection = duckdb.connect(config={"threads": 1})
     connection.register("given", rows)
     connection.execute("CREATE TABLE rows AS SELECT * FROM given")
     for column in rows:
@@ -380,7 +382,8 @@ def in_sqlite_as_dates(query, rows):
 
 
 def in_duckdb_as_dates(query, rows):
-    connection = duckdb.connect()
+    # With several threads, rows that come from pandas are not always in order.
+    connection = duckdb.connect(config={"threads": 1})
     connection.register("given", rows)
     connection.execute("CREATE TABLE rows AS SELECT CAST(day AS DATE) AS day, instant FROM given")
     return [row[-1] for row in connection.execute(query).fetchall()]

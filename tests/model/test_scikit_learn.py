@@ -38,16 +38,23 @@ pytestmark = [
 # With little budget for 200 rows, and with ample budget.
 CHECKED = [
     PrivateLinearRegression(),
-    PrivateLinearRegression(mu=30.0, missing="drop"),
-    PrivateAdditiveRegression(missing="drop"),
-    PrivateAdditiveRegression(mu=30.0, knots=1),
+    PrivateLinearRegression(mu=30.0, missing="drop", max_weight=10.0),
+    PrivateAdditiveRegression(missing="drop", max_weight=1.0),
+    PrivateAdditiveRegression(mu=30.0, knots=1, max_weight=2.0),
 ]
+WEIGHTED = ("pandas_series", "not_an_array", "list", "shape", "not_overwritten")
 
 
 def expected_failures(estimator):
-    if estimator.missing == "error":
-        return {}
-    return {"check_supervised_y_no_nan": "rows without a target are dropped"}
+    found = {
+        "check_sample_weight_equivalence_on_dense_data": "the noise differs",
+        "check_all_zero_sample_weights_error": "an error would tell what weights are",
+    }
+    if estimator.max_weight is None:
+        found |= {f"check_sample_weights_{name}": "weights need a bound" for name in WEIGHTED}
+    if estimator.missing != "error":
+        found["check_supervised_y_no_nan"] = "rows without a target are dropped"
+    return found
 
 
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
@@ -62,6 +69,7 @@ OPTIONS = {
     "schema": Schema({0: Binary(), 2: Numeric(0, 3)}, target=Numeric(-9, 9)),
     "neighbors": "replace",
     "max_rows": None,
+    "max_weight": 2.5,
     "missing": "drop",
     "ledger": None,
     "n_jobs": 1,
@@ -160,6 +168,7 @@ WRONG = {
     "random_state": [-1, 0.5, "seed"],
     "knots": [0, -1, 65, 2.5, True],
     "max_rows": [0, -1, 1.5, True, "2"],
+    "max_weight": [0.0, -1.0, float("nan"), float("inf"), "2", True, 1e101],
 }
 
 
@@ -170,10 +179,11 @@ def test_parameters_are_checked_in_fit(cls, name):
         pytest.skip("a line has none")
     X, y = uniform(60)
     unit = np.arange(60) if name == "max_rows" else None
+    weight = np.ones(60) if name == "max_weight" else None
     for value in WRONG[name]:
         model = cls(**{name: value})
         with pytest.raises(ParameterError):
-            model.fit(X, y, unit=unit)
+            model.fit(X, y, unit=unit, sample_weight=weight)
         assert set(vars(model)) == set(model.get_params())
         with pytest.raises(NotFittedError):
             model.predict(X)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpfit.models.calibration import PredictionHistogram
 from dpfit.release import Releaser
 from dpfit.statistics import (
     ClippedGradients,
@@ -29,6 +30,7 @@ from dpfit.statistics import (
     ScoreProducts,
     SmallestEigenvalue,
     SquaredResiduals,
+    WeightSum,
 )
 
 GRAM, EIGENVALUE = "X'X", "smallest eigenvalue of X'X"
@@ -36,7 +38,8 @@ GRADIENT, EXAMPLES, COUNT = "X'g", "sum of clipped gradients", "number of rows"
 ENERGY, TARGET = "sum of squared residuals", "histogram of the target"
 MAPPED, RESIDUALS = "X'X of mapped rows", "histogram of residuals"
 SCORES, PRODUCTS = "histogram of scores", "products of scores"
-SUMS = "sums of residuals"
+SUMS, PREDICTIONS = "sums of residuals", "histogram of predictions"
+WEIGHTS = "sum of weights"
 
 FALSE_ALARMS = 2e-9
 """Of one check. There are fewer than 300 in tests/privacy: less than 1e-6 a run."""
@@ -139,6 +142,9 @@ STATISTICS = {
         ENERGY, lambda s, total: integers([total.insecure_exact()], s.scale.step**2)
     ),
     Histograms: histogram_parts,
+    PredictionHistogram: one(
+        PREDICTIONS, lambda s, total: integers(total.insecure_exact(), 1.0), lambda value: value[0]
+    ),
     ResidualCounts: one(
         RESIDUALS, lambda s, total: integers(total.insecure_exact(), 1.0), lambda value: value
     ),
@@ -155,6 +161,10 @@ STATISTICS = {
     ),
     ResidualSums: one(
         SUMS, lambda s, total: integers(total.insecure_exact(), s.scale.step), np.concatenate
+    ),
+    WeightSum: one(
+        WEIGHTS,
+        lambda s, total: integers(total.insecure_exact(), 2.0**-30 / (1.0 - 2.0**-20)),
     ),
     RowCount: one(COUNT, lambda s, total: np.array([float(total.insecure_exact())])),
 }

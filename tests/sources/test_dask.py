@@ -16,6 +16,7 @@ from dask.distributed import Client, LocalCluster
 
 from dpfit import (
     Categorical,
+    InsecureSeedWarning,
     NotFiniteError,
     Numeric,
     ParameterError,
@@ -110,6 +111,34 @@ def test_a_cluster_gives_the_bits_of_a_frame_in_memory(client, large, cls):
     assert predictions.name == "prediction"
     found = predictions.compute()
     np.testing.assert_array_equal(found, local.predict(whole))
+
+
+def test_a_cluster_evaluates_as_a_frame_in_memory(client, large):
+    whole, frame = large
+    model = fitted(CLASSES[0], whole)
+    with pytest.warns(InsecureSeedWarning):
+        local = model.evaluate(whole, "price", random_state=1)
+    with pytest.warns(InsecureSeedWarning):
+        far = model.evaluate(frame, "price", random_state=1)
+    assert far.to_dict() == local.to_dict()
+    assert all_is_forgotten(client)
+
+
+def weighted(model, rows):
+    with pytest.warns(InsecureSeedWarning):
+        return model.fit(rows, "price", sample_weight="area")
+
+
+def test_weights_are_as_in_memory(client, large):
+    whole, frame = large
+    model = CLASSES[0](max_weight=100.0, random_state=0, n_jobs=1, schema=SCHEMA)
+    local = state(weighted(model, whole))
+    assert state(weighted(model, frame)) == local
+    assert all_is_forgotten(client)
+    with pytest.raises(ParameterError, match="the name of one of its columns"):
+        model.fit(frame, "price", sample_weight=np.ones(len(whole)))
+    with pytest.raises(ParameterError, match="no column"):
+        model.fit(da.ones((10, 2)), da.ones(10), sample_weight="w")
 
 
 def test_rows_are_mapped_on_the_workers(client):

@@ -34,23 +34,7 @@ def expected(cls, rows, holes=False):
     """Return what is fitted to the table of Arrow's, and its predictions."""
     table = houses(rows, holes)
     model = seeded(cls, table, "price", schema=SCHEMA, missing="drop" if holes else "error")
-    return fitted(model), model.predict(table).to_numpy()
-
-
-def check_kind(kind, table, predictions):
-    """Check that predictions are what fits the kind of the table."""
-    if kind.startswith("pandas"):
-        assert isinstance(predictions, pd.Series)
-        assert predictions.index.equals(table.index)
-        assert predictions.dtype == np.float64
-    elif kind.startswith("polars") or kind == "narwhals":
-        assert isinstance(predictions, pl.Series)
-        assert predictions.dtype == pl.Float64
-    elif kind in ("arrow", "arrow dictionaries"):
-        assert isinstance(predictions, pa.ChunkedArray)
-        assert predictions.type == pa.float64()
-    else:
-        assert isinstance(predictions, np.ndarray)
+    return fitted(model), model.predict(table)
 
 
 @every
@@ -63,8 +47,10 @@ def test_the_same_rows_are_the_same_model(cls, kind, tmp_path):
     if kind == "arrow reader":
         X = houses(ROWS).to_reader()
     found = model.predict(X)
-    check_kind(kind, X, found)
-    np.testing.assert_array_equal(np.asarray(found), predictions)
+    # An array whatever the table is, because scikit-learn's meta-estimators reshape it.
+    assert isinstance(found, np.ndarray)
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, predictions)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -165,7 +151,7 @@ def test_columns_in_another_order(tmp_path):
     model = seeded(CLASSES[0], table, "price", schema=SCHEMA)
     turned = table.select(table.column_names[::-1])
     pa.parquet.write_table(turned, tmp_path / "turned.parquet")
-    predictions = model.predict(table).to_numpy()
+    predictions = model.predict(table)
     scan = scan_parquet(tmp_path / "turned.parquet")
     np.testing.assert_array_equal(model.predict(scan), predictions)
     np.testing.assert_array_equal(model.predict(turned.to_reader()), predictions)
@@ -188,4 +174,4 @@ def test_nothing_to_predict_for(kind, tmp_path):
     X, *_ = KINDS[kind](houses(8).slice(0, 0), tmp_path)
     found = model.predict(X)
     assert len(found) == 0
-    check_kind(kind, X, found)
+    assert isinstance(found, np.ndarray)

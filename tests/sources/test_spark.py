@@ -13,6 +13,7 @@ from dpfit import (
     Binary,
     Categorical,
     Date,
+    InsecureSeedWarning,
     NotFiniteError,
     Numeric,
     ParameterError,
@@ -122,6 +123,28 @@ def test_spark_gives_the_bits_of_a_frame_in_memory(spark, large, cls):
     rows = whole[whole.area > 120].sort_values("area")
     assert [row.area for row in found] == rows.area.tolist()
     assert [row.prediction for row in found] == local.predict(rows).tolist()
+
+
+def test_spark_evaluates_as_a_frame_in_memory(spark, large):
+    whole, frame = large
+    model = fitted(CLASSES[0], whole)
+    with pytest.warns(InsecureSeedWarning):
+        local = model.evaluate(whole, "price", random_state=1)
+    with pytest.warns(InsecureSeedWarning):
+        far = model.evaluate(frame, "price", random_state=1)
+    assert far.to_dict() == local.to_dict()
+    assert kept(spark) == 0
+
+
+def test_weights_are_as_in_memory(spark, large):
+    whole, frame = large
+    model = CLASSES[0](max_weight=100.0, random_state=0, n_jobs=1, schema=SCHEMA)
+    found = []
+    for rows in (whole, frame):
+        with pytest.warns(InsecureSeedWarning):
+            found.append(state(model.fit(rows, "price", sample_weight="area")))
+    assert found[0] == found[1]
+    assert kept(spark) == 0
 
 
 def test_units_and_missing_rows_are_as_in_memory(spark, load):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from dpfit.cli.commands import audit, budget, demo, fit, ledger, predict, schema, show
+from dpfit.cli.commands import audit, budget, demo, evaluate, fit, ledger, predict, schema, show
 from dpfit.cli.errors import PipeClosed, explain, wrong_use
 from dpfit.cli.options import Command
 from dpfit.cli.printing import epilog, unwrapped
@@ -31,6 +31,7 @@ _INTERRUPTED, _PIPE_CLOSED = 130, 141
 _ELSEWHERE = {
     "export": "dpfit show MODEL --sql TABLE",
     "infer": "dpfit schema infer DATA",
+    "score": "dpfit evaluate MODEL DATA",
     "plot": "dpfit show MODEL --plot FILE.png",
     "sql": "dpfit show MODEL --sql TABLE",
     "summary": "dpfit show MODEL",
@@ -64,6 +65,7 @@ app = typer.Typer(
 for command, examples in (
     (fit.fit, fit.EXAMPLES),
     (predict.predict, predict.EXAMPLES),
+    (evaluate.evaluate, evaluate.EXAMPLES),
     (show.show, show.EXAMPLES),
     (audit.audit, audit.EXAMPLES),
     (demo.demo, demo.EXAMPLES),

@@ -21,7 +21,7 @@ from dpfit.engine.task import FitTask, Fitted
 from dpfit.engine.threshold import Tails
 from dpfit.release import Releaser
 from dpfit.schema import Kind
-from dpfit.statistics import RowCount, RowMap, Scale, StoredTable, Table
+from dpfit.statistics import RowCount, RowMap, Scale, StoredTable, Table, WeightSum
 
 __all__ = ["Fitted", "fit"]
 
@@ -52,6 +52,7 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
     """
     budget = BudgetTracker(task.mu)
     rows = _rows(table, task, releaser, budget)
+    weight = _weight(table, task, releaser, budget, rows)
     plan = Plan(task.mu / task.rows_per_unit, rows, task.constants)
     counter = ColumnCounter(table, releaser, budget, rows)
     wanted = [_wanted(kind) for kind in [*task.kinds, task.target]]
@@ -70,11 +71,13 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
         row_map = RowMap(basis.row_map_columns(), (centre, scale), step, basis.constant_share)
         return table.store(row_map, gram=False, free=free)
 
+    # Pieces of a column are told apart by what is stored of it, which weights scale.
+    looks = task.strategy.looks and not table.is_weighted
     basis = Basis.curves(task.strategy.first(columns))
     stage = Stage(
-        store(basis, free=not task.strategy.looks),
+        store(basis, free=not looks),
         releaser,
-        rows,
+        weight,
         task.rows_per_unit,
         variance,
         tails,
@@ -82,7 +85,7 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
         infers=task.strategy.infers,
     )
     first = None
-    if task.strategy.looks:
+    if looks:
         basis, stage, first = _with_ends(basis, columns, stage, task.strategy, budget, store)
     mu = budget.spend_rest()
     if first is not None:
@@ -124,6 +127,20 @@ def _rows(table: Table, task: FitTask, releaser: Releaser, budget: BudgetTracker
         again = releaser.release(table, RowCount(), budget.spend(more)).value
         rows = max((share * rows + more * again) / (share + more), 1.0)
     return rows
+
+
+def _weight(
+    table: Table, task: FitTask, releaser: Releaser, budget: BudgetTracker, rows: float
+) -> float:
+    """Return what sums over stored rows are divided by: the sum of weights, if rows have weights.
+
+    It is in multiples of the largest weight, as stored rows are. Ranges are those of rows without
+    weights.
+    """
+    if not table.is_weighted:
+        return rows
+    mu = budget.spend(task.constants.shares.rows)
+    return min(max(releaser.release(table, WeightSum(), mu).value, 1.0), rows)
 
 
 def _with_ends(

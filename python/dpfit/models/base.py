@@ -13,7 +13,7 @@ from typing import Any, Generic, Self, TypeVar, cast, get_args, overload
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
-from dpfit._parameters import Budget, integer, one_of
+from dpfit._parameters import Budget, budget, integer, one_of, real
 from dpfit._progress import rounds_done, rows_read
 from dpfit._typing import Missing
 from dpfit.engine.constants import Constants
@@ -26,6 +26,7 @@ from dpfit.models import file as model_file
 from dpfit.models.assembly import nothing
 from dpfit.models.contrast import Contrast, contrast
 from dpfit.models.estimates import Inference, checked_inference, checked_level
+from dpfit.models.evaluation import Evaluation
 from dpfit.models.export.sql import Dialect, to_sql
 from dpfit.models.inputs import error_in_prediction, prediction_source, training_source
 from dpfit.models.model import Assembled, Kinds, Model
@@ -68,6 +69,7 @@ class PrivateModel(PrivateRegressor):
 
     schema: Schema | None
     max_rows: int | None
+    max_weight: float | None
     missing: Missing
     verbose: bool
     model_: Model
@@ -83,7 +85,7 @@ class PrivateModel(PrivateRegressor):
     # The model without its privacy record, which is made last.
     _draft: Callable[..., Model]
 
-    def fit(self, X: Any, y: Any = None, *, unit: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, unit: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model. Each call spends the budget again.
 
         Parameters
@@ -97,6 +99,10 @@ class PrivateModel(PrivateRegressor):
         unit : array-like of shape (n_samples,) or str, optional
             The person, or other unit, that each row belongs to; or the name of that column in X,
             which is then not a feature. Requires `max_rows`.
+        sample_weight : array-like of shape (n_samples,) or str, optional
+            The weight of each row, such as a survey weight; or the name of that column in X, which
+            is then not a feature. Weights are clipped to `max_weight`, which is required. A
+            negative or missing weight is treated as a missing value.
 
         Returns
         -------
@@ -112,10 +118,16 @@ class PrivateModel(PrivateRegressor):
         """
         if (unit is None) != (self.max_rows is None):
             raise ParameterError("unit and max_rows must be given together", subject="max_rows")
+        if sample_weight is not None and self.max_weight is None:
+            raise ParameterError(
+                "sample_weight requires max_weight, a public upper bound on the weights",
+                subject="max_weight",
+                hint="BaggingRegressor passes the number of copies of a row as its weight",
+            )
         # BLAS threads, idle between small matrices, would spin while the core's threads go over the
         # rows: with both, a round takes twice as long.
         with _threads_of_libraries().limit(limits=1, user_api="blas"), self._all_or_nothing():
-            self._spend(X, y, rows_per_unit=self._rows_per_unit(), unit=unit)
+            self._spend(X, y, rows_per_unit=self._rows_per_unit(), unit=unit, weight=sample_weight)
             self.model_ = self._draft(privacy=self.privacy_, provenance=self.provenance_)
             del self._draft
         return self
@@ -127,7 +139,9 @@ class PrivateModel(PrivateRegressor):
 
     def _checked(self, X: Any, y: Any, details: dict[str, Any]) -> tuple[Any, Any]:
         """Return the table as a source of rows, which has the target."""
-        source, details["not_features"] = training_source(self, X, y, details["unit"])
+        source, details["not_features"] = training_source(
+            self, X, y, details["unit"], details["weight"]
+        )
         return source, None
 
     def _fit(
@@ -137,10 +151,12 @@ class PrivateModel(PrivateRegressor):
         spend: Budget,
         releaser: Releaser,
         unit: Any = None,
+        weight: Any = None,
         not_features: tuple[str, ...] = (),
     ) -> tuple[str, ...]:
         source: Source = X
         missing = cast(Missing, one_of("missing", self.missing, ("error", "drop")))
+        max_weight = None if weight is None else real("max_weight", self.max_weight, 0.0, 1e100)
         kinds, schema = self._resolved(source)
         if len(terms(kinds)) > MOST_TERMS:
             raise ParameterError(
@@ -152,6 +168,7 @@ class PrivateModel(PrivateRegressor):
             self.n_jobs,
             None if unit is None else self._rows_per_unit(),
             rows_read(show=self.verbose, name=type(self).__name__),
+            max_weight=max_weight,
         )
         task = FitTask(
             kinds,
@@ -172,7 +189,8 @@ class PrivateModel(PrivateRegressor):
         if fitted is None:
             # Raised here because the core does not know the parameters of estimators.
             raise NotFiniteError(
-                "X or y contains NaN or infinity",
+                "X or y contains NaN or infinity"
+                + (", or sample_weight also a negative number" if weight is not None else ""),
                 code=Code.NOT_FINITE,
                 hint='missing="drop" drops such rows',
             )
@@ -283,8 +301,8 @@ class PrivateModel(PrivateRegressor):
         Returns
         -------
         array, series or column
-            A series for a DataFrame; a lazy series or array for Dask; a column for Spark, for use
-            with ``withColumn``; an array for everything else. With `interval`: a DataFrame with the
+            A lazy series or array for Dask; a column for Spark, for use with ``withColumn``; an
+            array for everything else, as in scikit-learn. With `interval`: a DataFrame with the
             columns ``prediction``, ``lower`` and ``upper`` for a DataFrame, and an array with these
             three columns for everything else.
 
@@ -377,6 +395,55 @@ class PrivateModel(PrivateRegressor):
         """
         check_is_fitted(self)
         return contrast(self.model_, weights, level, inference)
+
+    def evaluate(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        mu: float | None = None,
+        unit: Any = None,
+        max_rows: int | None = None,
+        random_state: Any = None,
+    ) -> Evaluation:
+        """Measure on other rows, privately, how good the model is.
+
+        Parameters
+        ----------
+        X, y : table, and array-like or str
+            Rows that the model was not fitted to, in any form that `fit` accepts.
+        epsilon, delta, mu : float, optional
+            The privacy budget, as of the constructor. It protects the rows of X and y.
+        unit : array-like or str, optional
+            The person that each row belongs to, as in `fit`. Requires `max_rows`.
+        max_rows : int, optional
+            The number of rows to keep of each unit.
+        random_state : int, Generator, RandomState or None
+            For tests only: with a seed, the result is reproducible but not private.
+
+        Returns
+        -------
+        Evaluation
+            RMSE, R², mean and quantiles of residuals, and a calibration curve, each with its
+            errors, and the privacy record.
+
+        Notes
+        -----
+        The errors of noise are those of normal noise; residuals beyond a released threshold are
+        clipped, and the share of them is part of the result (``docs/evaluation.md``).
+
+        Privacy
+        -------
+        The releases compose to the budget, with the neighbouring relation of the fit. They cost
+        the rows of X and y, in addition to everything else that is released from these.
+        """
+        from dpfit.models.evaluate import evaluate
+
+        check_is_fitted(self)
+        spend = budget(epsilon, delta, mu)
+        return evaluate(self, X, y, spend, unit=unit, max_rows=max_rows, random_state=random_state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to a JSON file, which :func:`dpfit.load` reads.

@@ -13,45 +13,91 @@ from dpfit.exceptions import Code, ParameterError
 from dpfit.schema import Kind, Schema
 from dpfit.sources import Source, named_source
 from dpfit.sources.arrays import ArraySource
+from dpfit.sources.problems import lengths_differ
 
 if TYPE_CHECKING:
     from dpfit.models.base import PrivateModel
     from dpfit.models.model import Model
 
-__all__ = ["error_in_prediction", "prediction_source", "training_source"]
+__all__ = [
+    "error_in_prediction",
+    "evaluation_source",
+    "prediction_source",
+    "training_source",
+]
 
 
 def training_source(
-    estimator: PrivateModel, X: Any, y: Any, unit: Any
+    estimator: PrivateModel, X: Any, y: Any, unit: Any, weight: Any
 ) -> tuple[Source, tuple[str, ...]]:
-    """Return the table with its target and units, and the names of these columns if they have any.
+    """Return the table with target, units and weights, and the names of these columns, if any.
 
     Privacy
     -------
     Only names, types and shapes are checked here.
     """
     by_name = isinstance(y, str)
-    source = named_source(X, y if y is None or by_name else _target_values(estimator, y), unit)
+    values = y if y is None or by_name else _target_values(estimator, y)
+    source = named_source(X, values, unit, weight=weight)
     target = y if by_name else getattr(X, "target", None)
-    not_features = tuple(name for name in (target, unit) if isinstance(name, str))
+    not_features = tuple(name for name in (target, unit, weight) if isinstance(name, str))
     if source is None:
-        for name, role in ((y, "target"), (unit, "unit")):
-            if isinstance(name, str):
-                raise ParameterError(
-                    f"X has no column {name!r} to use as the {role}",
-                    code=Code.NO_COLUMN,
-                    subject=name,
-                )
-        return ArraySource(*_arrays(estimator, X, y), unit), not_features
+        _check_no_names(y, unit, weight)
+        return ArraySource(*_arrays(estimator, X, y), unit, weight), not_features
     _check_column_names(estimator, source, reset=True)
     if y is None and not isinstance(target, str):
-        raise ParameterError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
-            "is None",
-            code=Code.NO_TARGET,
-            hint='fit(frame, "cost") uses a column of the table',
-        )
+        raise _no_target(estimator)
     return source, not_features
+
+
+def evaluation_source(estimator: PrivateModel, X: Any, y: Any, unit: Any, model: Model) -> Source:
+    """Return the table to evaluate, which must have the columns of the fit, and a target.
+
+    Privacy
+    -------
+    Only names, types and shapes are checked here.
+    """
+    names = None if model.names is None else list(model.names)
+    target = getattr(X, "target", None) if y is None else y
+    if target is None:
+        raise _no_target(estimator)
+    if not isinstance(target, str):
+        # With another estimator: scikit-learn would forget the names of columns.
+        target = _target_values(type(estimator)(), target)
+    source = named_source(X, target, unit, names=names, without=model.not_features)
+    if source is not None:
+        _check_column_names(estimator, source, reset=False)
+        return source
+    _check_no_names(y, unit)
+    if _is_array_with_listed(X, model.kinds):
+        validate(estimator, X, reset=False, skip_check_array=True)
+        rows = X.astype(object)
+    else:
+        rows = validate(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+    if len(rows) != len(target):
+        raise lengths_differ()
+    values: Any = target
+    return ArraySource(rows, values, unit)
+
+
+def _no_target(estimator: PrivateModel) -> ParameterError:
+    return ParameterError(
+        f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is "
+        "None",
+        code=Code.NO_TARGET,
+        hint='fit(frame, "cost") uses a column of the table',
+    )
+
+
+def _check_no_names(y: Any, unit: Any, weight: Any = None) -> None:
+    """Raise an error if a column of an array is given by its name."""
+    for name, role in ((y, "target"), (unit, "unit"), (weight, "weight")):
+        if isinstance(name, str):
+            raise ParameterError(
+                f"X has no column {name!r} to use as the {role}",
+                code=Code.NO_COLUMN,
+                subject=name,
+            )
 
 
 def prediction_source(estimator: PrivateModel, X: Any, model: Model) -> Source:

@@ -45,6 +45,8 @@ class PrivateLinearRegression(PrivateModel):
         Whether neighbouring tables differ by adding or removing a row, or by replacing one.
     max_rows : int or None
         The number of rows to keep of each unit; for use with ``fit(..., unit=...)``.
+    max_weight : float or None
+        A public upper bound on weights; for use with ``fit(..., sample_weight=...)``.
     missing : {"error", "drop"}, default "error"
         What to do with rows that contain NaN or infinity.
     ledger : Ledger, path or None
@@ -139,6 +141,7 @@ class PrivateLinearRegression(PrivateModel):
         schema: Schema | None = None,
         neighbors: Neighbors = "add_remove",
         max_rows: int | None = None,
+        max_weight: float | None = None,
         missing: Missing = "error",
         ledger: LedgerLike | None = None,
         n_jobs: int | None = None,
@@ -151,6 +154,7 @@ class PrivateLinearRegression(PrivateModel):
         self.schema = schema
         self.neighbors = neighbors
         self.max_rows = max_rows
+        self.max_weight = max_weight
         self.missing = missing
         self.ledger = ledger
         self.n_jobs = n_jobs

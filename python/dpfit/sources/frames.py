@@ -18,6 +18,7 @@ from dpfit.sources.roles import Roles, feature_places
 from dpfit.sources.shield import shielded
 from dpfit.sources.source import INTERVAL_COLUMNS, LocalSource, Read, rows_in_batch
 from dpfit.sources.units import unit_ids, wrong_units
+from dpfit.sources.weights import weight_values, with_weights
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -71,13 +72,17 @@ class FrameSource(LocalSource):
         The target: the name of a column, or one value for each row.
     unit : str or array-like, optional
         The person that each row belongs to: the name of a column, or one value for each row.
+    weight : str or array-like, optional
+        The weight of each row: the name of a column, or one value for each row.
     """
 
-    def __init__(self, frame: nw.DataFrame[Any], target: Any = None, unit: Any = None) -> None:
+    def __init__(
+        self, frame: nw.DataFrame[Any], target: Any = None, unit: Any = None, weight: Any = None
+    ) -> None:
         names = list(frame.columns)
         self._frame, self._rows = frame, len(frame)
-        self._target, self._unit = target, unit
-        self._places = feature_places(names, target, unit)
+        self._target, self._unit, self._weight = target, unit, weight
+        self._places = feature_places(names, target, unit, weight)
         if isinstance(target, str):
             self._target = frame[:, names.index(target)]
         elif target is not None and len(target) != self._rows:
@@ -86,6 +91,10 @@ class FrameSource(LocalSource):
             self._unit = frame[:, names.index(unit)]
         elif unit is not None:
             self._unit = unit_ids(unit, self._rows)
+        if isinstance(weight, str):
+            self._weight = frame[:, names.index(weight)]
+        elif weight is not None:
+            self._weight = weight_values(weight, self._rows)
         self._series = [frame[:, place] for place in self._places]
         named = all(isinstance(name, str) for name in names)
         self.names = [names[place] for place in self._places] if named else None
@@ -103,7 +112,9 @@ class FrameSource(LocalSource):
         if frame is None:
             raise SourceError("expected a frame", code=Code.INVALID)
         ignored = roles.ignored(frame.columns)
-        return cls(frame.drop(ignored) if ignored else frame, roles.target, roles.unit)
+        return cls(
+            frame.drop(ignored) if ignored else frame, roles.target, roles.unit, roles.weight
+        )
 
     def read(self, kinds: Sequence[Kind]) -> Iterator[Read]:
         """Read all rows, batch by batch."""
@@ -114,15 +125,13 @@ class FrameSource(LocalSource):
                 encode_series(series[start:stop], kind, self.label(place))
                 for place, (series, kind) in enumerate(zip(self._series, kinds, strict=True))
             ]
-            yield Read(columns, self._targets(start, stop), self._units(start, stop))
-
-    def _targets(self, start: int, stop: int) -> Array:
-        import narwhals as nw
-
-        if self._target is None:
-            return np.zeros(stop - start)
-        part = self._target[start:stop]
-        return encode_series(part, None, part.name) if isinstance(part, nw.Series) else part
+            target = np.zeros(stop - start)
+            if self._target is not None:
+                target = _numbers(self._target[start:stop])
+            if self._weight is not None:
+                weights = _numbers(self._weight[start:stop])
+                columns, target = with_weights(columns, target, weights)
+            yield Read(columns, target, self._units(start, stop))
 
     def _units(self, start: int, stop: int) -> Any:
         import narwhals as nw
@@ -133,19 +142,27 @@ class FrameSource(LocalSource):
         return unit_values(part) if isinstance(part, nw.Series) else part
 
     def wrap(self, predictions: Floats) -> Any:
-        """Return predictions as a series of the frame's library; with intervals, as a frame."""
+        """Return predictions; with intervals, as a frame of the same library."""
         import narwhals as nw
 
+        if predictions.ndim == 1:
+            return predictions
         backend = self._frame.implementation
-        found: Any
-        if predictions.ndim == 2:
-            columns = dict(zip(INTERVAL_COLUMNS, predictions.T.copy(), strict=True))
-            found = nw.from_dict(columns, backend=backend).to_native()
-        else:
-            found = nw.new_series("prediction", predictions, backend=backend).to_native()
+        columns = dict(zip(INTERVAL_COLUMNS, predictions.T.copy(), strict=True))
+        found: Any = nw.from_dict(columns, backend=backend).to_native()
         if backend.is_pandas_like():
             found.index = self._frame.to_native().index
         return found
+
+
+def _numbers(part: Any) -> Array:
+    """Return a part of a target or of weights as numbers; an array contains such."""
+    import narwhals as nw
+
+    if isinstance(part, nw.Series):
+        return encode_series(part, None, part.name)
+    found: Array = part
+    return found
 
 
 def unit_values(series: nw.Series[Any]) -> Any:

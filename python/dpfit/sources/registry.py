@@ -49,6 +49,7 @@ def named_source(
     unit: Any = None,
     names: Sequence[str] | None = None,
     without: Sequence[str] = (),
+    weight: Any = None,
 ) -> Source | None:
     """Return a table with named columns as a source of rows, None for arrays and lists.
 
@@ -56,7 +57,7 @@ def named_source(
     ----------
     table : frame, Scan, Arrow stream, Dask or Spark table
         The table.
-    target, unit, names, without
+    target, unit, names, without, weight
         What its columns are for; see :class:`dpfit.sources.roles.Roles`.
     """
     if isinstance(table, str | os.PathLike):
@@ -65,7 +66,9 @@ def named_source(
     if isinstance(table, np.ndarray | list | tuple):
         return None
     source = next((source for source in SOURCES if source.matches(table)), None)
-    return None if source is None else source.open(table, Roles(target, unit, names, without))
+    if source is None:
+        return None
+    return source.open(table, Roles(target, unit, names, without, weight))
 
 
 def declared_kinds(table: Any) -> dict[str, Kind | None]:

@@ -16,6 +16,7 @@ from dpfit.statistics.table import LocalBatches, Table
 
 __all__ = [
     "INTERVAL_COLUMNS",
+    "Change",
     "LocalSource",
     "Predictor",
     "Read",
@@ -28,6 +29,10 @@ __all__ = [
 
 # Returns predictions, given columns; or predictions and the ends of intervals, as three columns.
 Predictor: TypeAlias = Callable[[list[Array]], Floats]
+
+# Makes other columns and another target of those of some rows. What it makes of a row must depend
+# on that row and on public numbers only. It is sent to the workers of a cluster.
+Change: TypeAlias = Callable[[Batch], Batch]
 
 # Values in a batch: enough for several threads, and few enough to copy.
 _BATCH_VALUES = 1 << 21
@@ -56,12 +61,18 @@ class Reading:
         The number of rows that are kept for each unit, if rows have units.
     progress : callable
         Called with the number of rows read so far.
+    change : callable, optional
+        Makes other columns and another target of those of a batch, row by row.
+    max_weight : float or None
+        The largest weight of a row, if the last column contains weights.
     """
 
     missing: Missing
     n_jobs: int | None
     max_rows: int | None
     progress: Callable[[int], None]
+    change: Change | None = None
+    max_weight: float | None = None
 
 
 class Source(abc.ABC):
@@ -92,11 +103,14 @@ class Source(abc.ABC):
 
     @abc.abstractmethod
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
-        """Return predictions for all rows, in a type of the table's library."""
+        """Return predictions for all rows: an array or, of an engine, what it computes later."""
 
 
 class Read(NamedTuple):
-    """Some rows: columns, target, and units if the rows have units."""
+    """Some rows: columns, target, and units if the rows have units.
+
+    If rows have weights, these are the last column (:func:`dpfit.sources.weights.with_weights`).
+    """
 
     columns: Array | list[Array]
     target: Array
@@ -115,6 +129,7 @@ class LocalSource(Source):
         kinds: Sequence[Kind],
         max_rows: int | None,
         progress: Callable[[int], None],
+        change: Change | None = None,
     ) -> Callable[[], Iterator[Batch]]:
         """Return a function that reads the rows that are kept, from the first one on.
 
@@ -126,6 +141,8 @@ class LocalSource(Source):
             The number of rows that are kept for each unit, if rows have units.
         progress : callable
             Called with the number of rows read so far, in the first pass.
+        change : callable, optional
+            Makes other columns and another target of the rows that are kept.
         """
         units = None if max_rows is None else Units(max_rows)
         if units is not None:
@@ -141,10 +158,10 @@ class LocalSource(Source):
             for batch in self.read(kinds):
                 stop = start + len(batch.target)
                 tell(stop)
-                if units is None:
-                    yield batch.columns, batch.target
-                else:
-                    yield units.kept(start, batch.columns, batch.target)
+                kept: Batch = batch.columns, batch.target
+                if units is not None:
+                    kept = units.kept(start, *kept)
+                yield kept if change is None else change(kept)
                 start = stop
 
         return chosen
@@ -153,10 +170,11 @@ class LocalSource(Source):
         """Return the rows for a fit."""
         return Table(
             LocalBatches(
-                self.batches(kinds, reading.max_rows, reading.progress),
+                self.batches(kinds, reading.max_rows, reading.progress, reading.change),
                 reading.missing,
                 reading.n_jobs,
                 memory_limit=self.store_limit,
+                max_weight=reading.max_weight,
                 free=self.close,
             )
         )

@@ -6,7 +6,13 @@ one step of its integers is, and how the noisy integers become a public value.
 
 from dpfit.statistics.bins import Bins, EqualBins, PowerBins
 from dpfit.statistics.counts import Histograms, ResidualCounts, RowCount, ScoreCounts
-from dpfit.statistics.moments import Gram, MappedGram, ScoreProducts, SmallestEigenvalue
+from dpfit.statistics.moments import (
+    Gram,
+    MappedGram,
+    ScoreProducts,
+    SmallestEigenvalue,
+    WeightSum,
+)
 from dpfit.statistics.residuals import (
     MOST_REACH,
     ClippedGradients,
@@ -45,4 +51,5 @@ __all__ = [
     "Statistic",
     "StoredTable",
     "Table",
+    "WeightSum",
 ]

@@ -12,9 +12,11 @@ from dpfit._typing import Floats
 from dpfit.statistics.row_map import RowMap, Scale
 from dpfit.statistics.statistic import Batches, Blocks, Noise, Relation, Statistic, V, merged
 
-__all__ = ["Gram", "MappedGram", "ScoreProducts", "SmallestEigenvalue"]
+__all__ = ["Gram", "MappedGram", "ScoreProducts", "SmallestEigenvalue", "WeightSum"]
 
 _ROOT_TWO = math.nextafter(math.sqrt(2.0), math.inf)
+# A constant needs a share of the norm below one. Truncation makes q**2 no more than this share.
+_WEIGHT_SHARE = 1.0 - 2.0**-20
 _HALF_ROOT_TWO = math.nextafter(math.sqrt(0.5), math.inf)
 
 
@@ -39,6 +41,8 @@ class _OfGram(Statistic[_native.Gram, V]):
 
     def sum(self, part: Batches) -> _native.Gram | None:
         """Sum over the rows of a part, which are not stored."""
+        if part.max_weight is not None:
+            raise ValueError("X'X of weighted rows is a sum over stored rows")
         row_map = self.row_map.native()
         found: _native.Gram | None = part.added(lambda _: _native.Gram(row_map), row_map)
         return found
@@ -184,6 +188,47 @@ class SmallestEigenvalue(_OfGram[float]):
     def noisy(self, total: _native.Gram, noise: Noise) -> float:
         """Return the noisy eigenvalue."""
         return total.release_smallest_eigenvalue(noise.sigma, noise.entropy) * self.resolution
+
+
+@dataclass(frozen=True)
+class WeightSum(Statistic[_native.Gram, float]):
+    """The sum of the weights of all rows, in multiples of the largest weight.
+
+    It is X'X of rows whose only feature is the constant, which has the root of the weight.
+
+    Privacy
+    -------
+    A row adds a number between zero and one, so replacing a row changes the sum by no more than
+    adding one.
+    """
+
+    name = "sum of weights"
+    native = _native.Gram
+
+    @property
+    def resolution(self) -> float:
+        """One step of the sum."""
+        return 1.0 / (_WEIGHT_SHARE * _native.ROW_SCALE**2)
+
+    def sum(self, part: Batches) -> _native.Gram | None:
+        """Sum over the rows of a part."""
+        total: _native.Gram | None = None
+        for x, y in part:
+            columns = (len(x) if isinstance(x, list) else x.shape[1]) - 1
+            row_map = RowMap([(0.0, 1.0, [])] * columns, (0.0, 1.0), Scale(1.0), _WEIGHT_SHARE)
+            native = row_map.weighted(part.max_weight).native()
+            total = _native.Gram(native) if total is None else total
+            total.extend(native, x, y, missing=part.missing, n_jobs=part.n_jobs)
+        return total
+
+    def sensitivity(self, relation: Relation) -> float:
+        """Return what a row adds at most, for every row of a unit."""
+        row = _native.ROW_SCALE**2 * _WEIGHT_SHARE
+        return math.nextafter(row * relation.rows_per_unit, math.inf)
+
+    def noisy(self, total: _native.Gram, noise: Noise) -> float:
+        """Return the noisy sum."""
+        return float(_noisy(total, noise)[0, 0]) * self.resolution
 
 
 def _sensitivity(relation: Relation) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -13,6 +14,8 @@ __all__ = ["LevelColumn", "RampColumn", "Route", "RowMap", "Scale"]
 # Columns of a row map: (centre, scale, ramps), or (number of levels, height).
 RampColumn: TypeAlias = tuple[float, float, list[tuple[float, float, float]]]
 LevelColumn: TypeAlias = tuple[int, float]
+
+_NO_FEATURES: RampColumn = (0.0, 1.0, [])
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,9 @@ class RowMap:
         The constant's share of the squared norm; None for no constant.
     norm : {"weight", "clip"}
         Whether a row that is too long is weighted down, its target included, or clipped.
+    max_weight : float or None
+        The largest weight of a row, if X has one more column, of weights: a row, its constant and
+        its target are multiplied by the root of weight / max_weight, at most one.
     """
 
     columns: list[RampColumn | LevelColumn]
@@ -59,15 +65,24 @@ class RowMap:
     scale: Scale
     constant_share: float | None
     norm: Literal["weight", "clip"] = "weight"
+    max_weight: float | None = None
+
+    def weighted(self, max_weight: float | None) -> RowMap:
+        """Return the map of rows that have weights, if `max_weight` is not None."""
+        return self if max_weight is None else dataclasses.replace(self, max_weight=max_weight)
 
     def native(self) -> _native.RowMap:
         """Return the row map of the core."""
+        columns = self.columns
+        if self.max_weight is not None:
+            columns = [*columns, _NO_FEATURES]
         return _native.RowMap(
-            self.columns,
+            columns,
             target=self.target,
             step=self.scale.step,
             norm=self.norm,
             intercept=self.constant_share,
+            max_weight=self.max_weight,
         )
 
 

@@ -42,12 +42,14 @@ def merged(sums: Iterable[S]) -> S | None:
 class Batches:
     """A part of a table: batches of numbers, summed with `n_jobs` threads.
 
-    `missing` says what to do with a row that contains NaN or an infinity.
+    `missing` says what to do with a row that contains NaN or an infinity. With `max_weight`, the
+    last column of X contains weights, which most statistics do not read.
     """
 
     batches: Iterable[Batch]
     missing: Missing
     n_jobs: int | None
+    max_weight: float | None = None
 
     def __iter__(self) -> Iterator[Batch]:
         return iter(self.batches)
@@ -55,10 +57,13 @@ class Batches:
     def added(self, new: Callable[[Array | list[Array]], Any], *arguments: Any) -> Any:
         """Return a new sum to which all batches were added, None if there are none.
 
-        `new` makes the sum, given the X of the first batch; `arguments` go to its `extend`.
+        `new` makes the sum, given the X of the first batch; `arguments` go to its `extend`. Neither
+        sees weights.
         """
         total = None
         for x, y in self.batches:
+            if self.max_weight is not None:
+                x = x[:-1] if isinstance(x, list) else x[:, :-1]
             total = new(x) if total is None else total
             total.extend(*arguments, x, y, missing=self.missing, n_jobs=self.n_jobs)
         return total

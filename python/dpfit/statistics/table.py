@@ -62,7 +62,12 @@ class BlockParts(Parts):
 
 
 class BatchParts(Parts):
-    """Parts that are batches of numbers."""
+    """Parts that are batches of numbers.
+
+    With `max_weight`, the last column of every batch contains weights of rows.
+    """
+
+    max_weight: float | None = None
 
     @abc.abstractmethod
     def store(self, row_map: RowMap, *, gram: bool) -> tuple[BlockParts, _native.Gram | None]:
@@ -91,6 +96,11 @@ class Table:
     def of(cls, x: Array, y: Array, n_jobs: int | None = None) -> Self:
         """Return the rows of arrays, in which all values must be finite."""
         return cls(LocalBatches(lambda: [(x, y)], "error", n_jobs))
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights: then sums over stored rows are weighted."""
+        return self._parts.max_weight is not None
 
     def sum(self, statistic: Statistic[S, Any]) -> S:
         """Return the exact sum over all rows.
@@ -221,6 +231,8 @@ class LocalBatches(BatchParts):
         Threads.
     memory_limit : int or None
         Bytes above which stored rows are kept in an unnamed temporary file.
+    max_weight : float or None
+        The largest weight of a row, if the last column contains weights.
     free : callable, optional
         Called when the batches are not needed any more.
     """
@@ -232,10 +244,11 @@ class LocalBatches(BatchParts):
         n_jobs: int | None,
         *,
         memory_limit: int | None = None,
+        max_weight: float | None = None,
         free: Callable[[], None] = lambda: None,
     ) -> None:
         self._batches, self._missing, self._n_jobs = batches, missing, n_jobs
-        self._memory_limit, self._free = memory_limit, free
+        self._memory_limit, self.max_weight, self._free = memory_limit, max_weight, free
         # The rows of the last pass, which bound the size of the store.
         self._rows_read: int | None = None
 
@@ -249,11 +262,12 @@ class LocalBatches(BatchParts):
 
     def sum(self, statistic: Statistic[S, Any]) -> S | None:
         """Return the sum over all batches."""
-        return statistic.sum(Batches(self._read(), self._missing, self._n_jobs))
+        part = Batches(self._read(), self._missing, self._n_jobs, self.max_weight)
+        return statistic.sum(part)
 
     def store(self, row_map: RowMap, *, gram: bool) -> tuple[BlockParts, _native.Gram | None]:
         """Return the rows and, if `gram`, X'X, computed in the same pass."""
-        native = row_map.native()
+        native = row_map.weighted(self.max_weight).native()
         rows = _native.Rows(native, directory=self._directory(native.features))
         sums = _native.Gram(native) if gram else None
         for x, y in self._read():

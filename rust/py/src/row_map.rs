@@ -31,13 +31,14 @@ impl Spec {
 #[pymethods]
 impl RowMap {
     #[new]
-    #[pyo3(signature = (columns, *, target=(0.0, 1.0), step, norm="clip", intercept=None))]
+    #[pyo3(signature = (columns, *, target=(0.0, 1.0), step, norm="clip", intercept=None, max_weight=None))]
     fn new(
         columns: Vec<Spec>,
         target: (f64, f64),
         step: f64,
         norm: &str,
         intercept: Option<f64>,
+        max_weight: Option<f64>,
     ) -> PyResult<Self> {
         let norm = match norm {
             "clip" => Norm::Clip,
@@ -46,7 +47,11 @@ impl RowMap {
         };
         let make = || {
             let columns = columns.iter().map(Spec::column).collect::<dpfit_core::Result<Vec<_>>>()?;
-            Core::new(columns, Target::new(target.0, target.1, step)?, norm, intercept)
+            let map = Core::new(columns, Target::new(target.0, target.1, step)?, norm, intercept)?;
+            match max_weight {
+                Some(most) => map.with_weights(most),
+                None => Ok(map),
+            }
         };
         make().map(Self).map_err(|error| raise(&error))
     }

@@ -55,15 +55,19 @@ class ClusterParts(BatchParts, BlockParts):
         What to do with a row that contains NaN or an infinity.
     route : Route, optional
         The maps to the rows in blocks; None if the parts are batches.
+    max_weight : float or None
+        The largest weight of a row, if the last column of batches contains weights.
 
     Privacy
     -------
     Workers send exact sums and never see noise. Noise is drawn on the driver, from these sums.
     """
 
-    def __init__(self, missing: Missing, route: Route | None = None) -> None:
-        self.missing, self.route = missing, route
-        as_batches = functools.partial(Batches, missing=missing, n_jobs=1)
+    def __init__(
+        self, missing: Missing, route: Route | None = None, max_weight: float | None = None
+    ) -> None:
+        self.missing, self.route, self.max_weight = missing, route, max_weight
+        as_batches = functools.partial(Batches, missing=missing, n_jobs=1, max_weight=max_weight)
         self.as_part: AsPart = as_batches if route is None else as_blocks
 
     @abc.abstractmethod
@@ -81,6 +85,7 @@ class ClusterParts(BatchParts, BlockParts):
     def store(self, row_map: RowMap, *, gram: bool) -> tuple[BlockParts, _native.Gram | None]:
         """Return the rows as blocks, which stay on the workers, and X'X if `gram`."""
         sums = self.sum(Gram(row_map)) if gram else None
+        row_map = row_map.weighted(self.max_weight)
         return self.blocks(Quantise(row_map, self.missing), Route(row_map)), sums
 
     def mapped(self, matrix: Floats) -> BlockParts:

@@ -27,7 +27,7 @@ from dpfit.sources.engines.worker import (
 from dpfit.sources.frames import FrameSource, encode_series, unit_values
 from dpfit.sources.problems import lengths_differ, no_column, same_name_twice
 from dpfit.sources.roles import Roles, library_of
-from dpfit.sources.source import Predictor, Reading
+from dpfit.sources.source import Change, Predictor, Reading
 from dpfit.sources.units import unit_ids
 from dpfit.statistics import Route, Statistic
 
@@ -48,11 +48,19 @@ class DaskFrameSource(ClusterSource):
         The name of the target column, or the target in the same partitions.
     unit : str, optional
         The name of the unit column.
+    weight : str, optional
+        The name of the column of weights.
     """
 
     engine = "Dask"
 
-    def __init__(self, table: Any, target: Any = None, unit: str | None = None) -> None:
+    def __init__(
+        self,
+        table: Any,
+        target: Any = None,
+        unit: str | None = None,
+        weight: str | None = None,
+    ) -> None:
         import pandas as pd
 
         if not table.columns.is_unique:
@@ -62,14 +70,15 @@ class DaskFrameSource(ClusterSource):
             raise ParameterError(problem, subject="target")
         # Only types are read.
         empty = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in table.dtypes.items()})
-        features = FrameSource.open(empty, Roles(target if isinstance(target, str) else None, unit))
+        named = target if isinstance(target, str) else None
+        features = FrameSource.open(empty, Roles(named, unit, weight=weight))
         self.names = features.names
         self.declared = features.declared
         for place, name in enumerate(self.names or ()):
             if empty[name].dtype == "category" and not table[name].cat.known:
                 # The type does not list the levels.
                 self.declared[place] = None
-        self._table, self._target, self._unit = table, target, unit
+        self._table, self._target, self._unit, self._weight = table, target, unit, weight
 
     @staticmethod
     def matches(table: Any) -> bool:
@@ -81,7 +90,7 @@ class DaskFrameSource(ClusterSource):
         """Return the frame as a source of rows."""
         import dask.dataframe
 
-        roles.require_names("unit")
+        roles.require_names("unit", "weight")
         if not isinstance(table, dask.dataframe.DataFrame):
             raise ParameterError(
                 "a Dask table must be a dask.dataframe.DataFrame or dask.array.Array",
@@ -89,7 +98,8 @@ class DaskFrameSource(ClusterSource):
                 subject="X",
             )
         ignored = roles.ignored(list(table.columns))
-        return cls(table.drop(columns=ignored) if ignored else table, roles.target, roles.unit)
+        rows = table.drop(columns=ignored) if ignored else table
+        return cls(rows, roles.target, roles.unit, roles.weight)
 
     def parts(self, kinds: Sequence[Kind], reading: Reading) -> ClusterParts:
         """Let the workers convert the partitions to numbers, and keep them."""
@@ -99,13 +109,16 @@ class DaskFrameSource(ClusterSource):
         if unit is not None:
             table, hashes = _by_unit(table, unit)
         encode = dask.delayed(_encode_frame)
-        settings = dask.delayed((list(kinds), unit, reading.max_rows, hashes), traverse=False)
+        settings = dask.delayed(
+            (list(kinds), unit, reading.max_rows, hashes, reading.change, self._weight),
+            traverse=False,
+        )
         rows = _partitions(table)
         targets = [target] * len(rows)
         if target is not None and not isinstance(target, str):
             targets = _matching(target, rows)
         parts = [encode(*pair, settings) for pair in zip(rows, targets, strict=True)]
-        return _DaskParts(parts, reading.missing)
+        return _DaskParts(parts, reading.missing, max_weight=reading.max_weight)
 
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
         """Return a lazy Dask series of predictions."""
@@ -152,10 +165,10 @@ class DaskArraySource(ClusterSource):
     @classmethod
     def open(cls, table: Any, roles: Roles) -> Self:
         """Return the array as a source of rows."""
-        for name in (roles.target, roles.unit):
+        for name in (roles.target, roles.unit, roles.weight):
             if isinstance(name, str):
                 raise no_column(name, "because a Dask array has no column names")
-        roles.require_names("unit")
+        roles.require_names("unit", "weight")
         return cls(table, roles.target)
 
     def parts(self, kinds: Sequence[Kind], reading: Reading) -> ClusterParts:
@@ -163,7 +176,7 @@ class DaskArraySource(ClusterSource):
         import dask
 
         encode = dask.delayed(_encode_array)
-        settings = dask.delayed(list(kinds), traverse=False)
+        settings = dask.delayed((list(kinds), reading.change), traverse=False)
         rows, y = _partitions(self._x), self._y
         known = not any(np.isnan(self._x.chunks[0]))
         if hasattr(y, "rechunk") and y.ndim == 1 and known and y.chunks[0] != self._x.chunks[0]:
@@ -184,10 +197,16 @@ class DaskArraySource(ClusterSource):
 class _DaskParts(ClusterParts):
     """Parts that the workers of a cluster keep, or this process if there is no cluster."""
 
-    def __init__(self, parts: list[Any], missing: Missing, route: Route | None = None) -> None:
+    def __init__(
+        self,
+        parts: list[Any],
+        missing: Missing,
+        route: Route | None = None,
+        max_weight: float | None = None,
+    ) -> None:
         import dask
 
-        super().__init__(missing, route)
+        super().__init__(missing, route, max_weight)
         self._parts: list[Any] = list(computed(lambda: dask.persist(*parts), "Dask"))
 
     def reduce(self, statistic: Statistic[Any, Any]) -> list[bytes]:
@@ -283,14 +302,18 @@ def _unit_hashes(units: Any) -> Any:
 
 
 def _encode_frame(
-    frame: Any, target: Any, settings: tuple[list[Kind], str | None, int | None, str | None]
+    frame: Any,
+    target: Any,
+    settings: tuple[list[Kind], str | None, int | None, str | None, Change | None, str | None],
 ) -> list[Batch] | Failure:
     def act() -> list[Batch]:
-        kinds, unit, max_rows, hashes = settings
+        kinds, unit, max_rows, hashes, change, weight = settings
         y = target if isinstance(target, str) else _numbers(target)
         rows = frame if hashes is None else frame.drop(columns=hashes)
         # Units that are invalid are refused here.
-        found = encoded(FrameSource.open(rows, Roles(y, unit)), kinds, max_rows)
+        found = encoded(
+            FrameSource.open(rows, Roles(y, unit, weight=weight)), kinds, max_rows, change
+        )
         if hashes is not None and (frame[hashes] == _NO_HASH).any():
             # Others may be in two partitions, each of which would keep `max_rows` rows of them.
             problem = "a worker could not compute the hashes of its units"
@@ -300,12 +323,15 @@ def _encode_frame(
     return _safely(act)
 
 
-def _encode_array(x: Array, y: Any, kinds: list[Kind]) -> list[Batch] | Failure:
+def _encode_array(
+    x: Array, y: Any, settings: tuple[list[Kind], Change | None]
+) -> list[Batch] | Failure:
     def act() -> list[Batch]:
+        kinds, change = settings
         numbers = _numbers(y)
         if len(numbers) != len(x):
             raise lengths_differ()
-        return encoded(ArraySource(_readable(x), numbers), kinds, None)
+        return encoded(ArraySource(_readable(x), numbers), kinds, None, change)
 
     return _safely(act)
 
@@ -341,7 +367,10 @@ def _blocks(part: list[Any] | Failure, work: ToBlocks) -> list[Block] | Failure:
 
 
 def _predict_frame(frame: Any, kinds: list[Kind], predictor: Predictor) -> Any:
-    return FrameSource.open(frame, Roles()).predict(kinds, predictor)
+    import pandas as pd
+
+    found = FrameSource.open(frame, Roles()).predict(kinds, predictor)
+    return pd.Series(found, index=frame.index, name="prediction")
 
 
 def _predict_array(x: Array, kinds: list[Kind], predictor: Predictor) -> Array:

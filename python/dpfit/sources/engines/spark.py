@@ -32,7 +32,7 @@ from dpfit.sources.engines.worker import (
 from dpfit.sources.frames import FrameSource
 from dpfit.sources.problems import not_dates
 from dpfit.sources.roles import Roles, feature_places, library_of
-from dpfit.sources.source import Predictor, Reading, rows_in_batch
+from dpfit.sources.source import Change, Predictor, Reading, rows_in_batch
 from dpfit.statistics import Route, Statistic
 
 if TYPE_CHECKING:
@@ -58,23 +58,29 @@ class SparkSource(ClusterSource):
     ----------
     table : pyspark.sql.DataFrame
         The frame.
-    target, unit : str, optional
-        Names of the target column and the unit column.
+    target, unit, weight : str, optional
+        Names of the columns of the target, the unit and the weight.
     """
 
     engine = "Spark"
 
-    def __init__(self, table: Any, target: str | None = None, unit: str | None = None) -> None:
+    def __init__(
+        self,
+        table: Any,
+        target: str | None = None,
+        unit: str | None = None,
+        weight: str | None = None,
+    ) -> None:
         if not hasattr(table, "mapInArrow"):
             problem = "a Spark table must be a pyspark.sql.DataFrame"
             raise ParameterError(problem, code=Code.WRONG_TYPE, subject="X")
         fields = table.schema.fields
         names = [field.name for field in fields]
-        features = [fields[place] for place in feature_places(names, target, unit)]
+        features = [fields[place] for place in feature_places(names, target, unit, weight)]
         self._features = [field.name for field in features]
         self.names = self._features
         self.declared = [_declared(field.dataType.typeName()) for field in features]
-        self._table, self._target, self._unit = table, target, unit
+        self._table, self._target, self._unit, self._weight = table, target, unit, weight
         self._types = {field.name: field.dataType.typeName() for field in fields}
 
     @staticmethod
@@ -85,15 +91,20 @@ class SparkSource(ClusterSource):
     @classmethod
     def open(cls, table: Any, roles: Roles) -> Self:
         """Return the frame as a source of rows."""
-        roles.require_names("target", "unit")
+        roles.require_names("target", "unit", "weight")
         ignored = roles.ignored(list(getattr(table, "columns", ())))
-        return cls(table.drop(*ignored) if ignored else table, roles.target, roles.unit)
+        rows = table.drop(*ignored) if ignored else table
+        return cls(rows, roles.target, roles.unit, roles.weight)
 
     def parts(self, kinds: Sequence[Kind], reading: Reading) -> ClusterParts:
         """Let the executors convert the rows to numbers, and keep them."""
-        names = [*self._features, *(name for name in (self._target, self._unit) if name)]
+        roles = Roles(self._target, self._unit, weight=self._weight)
+        # The unit is the last: rows are partitioned by it.
+        others = (self._weight, self._target, self._unit)
+        names = [*self._features, *(name for name in others if name)]
         step = rows_in_batch(self.columns)
-        encode = _Encode(names, self._sent(kinds), self._target, self._unit, reading.max_rows, step)
+        sent, most = self._sent(kinds), reading.max_rows
+        encode = _Encode(names, sent, roles, most, step, reading.change)
 
         def frame() -> Any:
             rows = self._table.select(*self._columns(names))
@@ -102,7 +113,7 @@ class SparkSource(ClusterSource):
                 rows = rows.repartition(f"c{len(names) - 1}")
             return rows.mapInArrow(_stage(encode), _SCHEMA)
 
-        return _SparkParts(frame, reading.missing)
+        return _SparkParts(frame, reading.missing, max_weight=reading.max_weight)
 
     def _columns(self, names: Sequence[str]) -> list[Any]:
         """Return columns with names that Spark does not parse as paths: c0, c1, ..."""
@@ -143,9 +154,8 @@ class SparkSource(ClusterSource):
         plain, names = self._sent(kinds), self._features
 
         def predictions(frame):  # type: ignore[no-untyped-def]
-            return FrameSource.open(frame.set_axis(names, axis=1), Roles()).predict(
-                plain, predictor
-            )
+            source = FrameSource.open(frame.set_axis(names, axis=1), Roles())
+            return pd.Series(source.predict(plain, predictor))
 
         # Spark inspects the annotations and needs types, not strings.
         predictions.__annotations__ = {"frame": pd.DataFrame, "return": pd.Series}
@@ -171,8 +181,9 @@ class _SparkParts(ClusterParts):
         frame: Callable[[], Any],
         missing: Missing,
         route: Route | None = None,
+        max_weight: float | None = None,
     ) -> None:
-        super().__init__(missing, route)
+        super().__init__(missing, route, max_weight)
         self._unpack: Callable[[bytes], Any] = unpack
         if route is not None:
             self._unpack = functools.partial(Block.read, route)
@@ -304,23 +315,22 @@ class _Encode:
 
     names: list[str]
     kinds: list[Kind]
-    target: str | None
-    unit: str | None
+    roles: Roles
     max_rows: int | None
     rows: int
+    change: Change | None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
         for table in self._tables(batches):
-            roles = Roles(self.target, self.unit)
-            source = FrameSource.open(table.rename_columns(self.names), roles)
-            for batch in encoded(source, self.kinds, self.max_rows):
+            source = FrameSource.open(table.rename_columns(self.names), self.roles)
+            for batch in encoded(source, self.kinds, self.max_rows, self.change):
                 yield pack(batch)
 
     def _tables(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         """Join small batches to larger ones; join all if rows have units."""
         import pyarrow as pa
 
-        enough = math.inf if self.unit is not None else self.rows
+        enough = math.inf if self.roles.unit is not None else self.rows
         waiting: list[pa.RecordBatch] = []
         for batch in batches:
             waiting.append(batch)

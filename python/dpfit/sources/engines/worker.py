@@ -16,7 +16,7 @@ from dpfit._typing import Batch, Floats, Missing
 from dpfit.exceptions import Code, DpfitError, SourceError
 from dpfit.schema import Kind
 from dpfit.sources.shield import public_error
-from dpfit.sources.source import LocalSource, tell_nothing
+from dpfit.sources.source import Change, LocalSource, tell_nothing
 from dpfit.statistics import Route, RowMap, Statistic
 from dpfit.statistics.statistic import Batches, Blocks, merged
 from dpfit.statistics.table import bytes_of_row
@@ -93,9 +93,11 @@ def _not_read(error: Exception) -> SourceError:
     return SourceError(problem, code=Code.FAILED)
 
 
-def encoded(source: LocalSource, kinds: Sequence[Kind], max_rows: int | None) -> list[Batch]:
+def encoded(
+    source: LocalSource, kinds: Sequence[Kind], max_rows: int | None, change: Change | None = None
+) -> list[Batch]:
     """Return a part of a table as numbers; all rows of a unit are in the same part."""
-    batches = source.batches(kinds, max_rows, tell_nothing)
+    batches = source.batches(kinds, max_rows, tell_nothing, change)
     return [batch for batch in batches() if len(batch[1])]
 
 

@@ -107,7 +107,7 @@ class StreamSource(ScanSource):
     @classmethod
     def open(cls, table: Any, roles: Roles) -> Self:
         """Return the stream as a source of rows."""
-        roles.require_names("target", "unit")
+        roles.require_names("target", "unit", "weight")
         return cls(Scan(_StreamReader(table), roles.target, MEMORY_LIMIT), roles)
 
 

@@ -19,6 +19,7 @@ from dpfit.sources.roles import Roles, feature_places
 from dpfit.sources.shield import shielded
 from dpfit.sources.source import LocalSource, Read, no_rows
 from dpfit.sources.units import wrong_units
+from dpfit.sources.weights import with_weights
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,17 +130,18 @@ class ScanSource(LocalSource):
     scan : Scan
         The table.
     roles : Roles
-        What its columns are for; target and unit are names.
+        What its columns are for; target, unit and weight are names.
     """
 
     def __init__(self, scan: Scan, roles: Roles) -> None:
-        roles.require_names("target", "unit")
+        roles.require_names("target", "unit", "weight")
         self._scan, self._target, self._unit = scan, roles.target, roles.unit
+        self._weight = roles.weight
         schema = scan.reader.schema()
         columns = schema.names
         if len(columns) == 1:
             self._check_delimiter(columns[0])
-        places = feature_places(columns, self._target, self._unit)
+        places = feature_places(columns, self._target, self._unit, self._weight)
         for name in roles.names or ():
             if name not in columns:
                 raise no_column(name)
@@ -163,7 +165,8 @@ class ScanSource(LocalSource):
     def _check_delimiter(self, column: str) -> None:
         """Raise an error if the table seems to have one column because of a wrong delimiter."""
         likely = likely_delimiter(column)
-        for role, name in (("target", self._target), ("unit", self._unit)):
+        roles = (("target", self._target), ("unit", self._unit), ("weight", self._weight))
+        for role, name in roles:
             if likely is not None and name is not None and name != column:
                 raise ParameterError(
                     no_column(name, f"to use as the {role}").message,
@@ -197,8 +200,9 @@ class ScanSource(LocalSource):
         assert self.names is not None
         places = dict(zip(self.names, kinds, strict=True))
         columns: dict[str, ReadKind] = {**places}
-        if self._target is not None:
-            columns[self._target] = Numeric()
+        for name in (self._target, self._weight):
+            if name is not None:
+                columns[name] = Numeric()
         if self._unit is not None:
             columns[self._unit] = "unit"
         for batch in self._scan.reader.read(list(columns), list(columns.values())):
@@ -210,6 +214,9 @@ class ScanSource(LocalSource):
             target = np.zeros(len(batch))
             if self._target is not None:
                 target = encode_arrow(batch.column(self._target), None, self._target)
+            if self._weight is not None:
+                weights = encode_arrow(batch.column(self._weight), None, self._weight)
+                features, target = with_weights(features, target, weights)
             yield Read(features, target, self._units(batch))
 
     def _units(self, batch: pa.RecordBatch) -> Any:

@@ -1,7 +1,7 @@
 //! The row map applied to tiles of rows.
 
 use super::kernel::{self, Weights};
-use super::quantise::{ONE, SQUARES};
+use super::quantise::{ONE, SQUARES, row_weight};
 use super::{Norm, RowMap};
 use crate::error::{Error, Result};
 use crate::execution::Path;
@@ -54,6 +54,12 @@ impl<'a> Mapper<'a> {
             kernel::weigh(path, columns, strip, first, self.norm, &mut self.features, &mut self.weights);
         if !finite && missing == Missing::Error {
             return Err(Error::NotFinite);
+        }
+        if let Some(most) = self.map.most_weight() {
+            let values = strip.tile(first).nth(columns.len() - 1).into_iter().flatten();
+            for (weight, &value) in self.weights.weight.0.iter_mut().zip(values) {
+                *weight *= row_weight(value, most);
+            }
         }
         for lane in LANES.min(rows - first)..LANES {
             self.leave_out(lane);

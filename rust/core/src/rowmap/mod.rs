@@ -40,6 +40,8 @@ pub struct RowMap {
     norm: Norm,
     intercept: Option<f64>,
     features: usize,
+    /// The largest weight of a row, if the last column is its weight.
+    most_weight: Option<f64>,
 }
 
 impl RowMap {
@@ -56,7 +58,32 @@ impl RowMap {
         if !(1..=MOST_FEATURES).contains(&features) {
             return Err(parameter("features", format!("between 1 and {MOST_FEATURES}"), features));
         }
-        Ok(Self { columns, target, norm, intercept, features })
+        Ok(Self { columns, target, norm, intercept, features, most_weight: None })
+    }
+
+    /// Let the last column, which must have no features, be the weight of a row: x, the intercept and y are multiplied by
+    /// the root of weight / `most`, which is clamped to the interval from 0 to 1. Then X'X and X'y are weighted sums.
+    ///
+    /// # Errors
+    /// [`crate::Error::Parameter`] unless `most` is between 1e−100 and 1e100, for a last column with features, and for
+    /// [`Norm::Clip`], with which y is not scaled.
+    ///
+    /// # Privacy
+    /// The factor is at most one and depends on its own row only, so that the bound on Σq² holds.
+    pub fn with_weights(mut self, most: f64) -> Result<Self> {
+        if !(1e-100..=1e100).contains(&most) {
+            return Err(parameter("max_weight", "between 1e-100 and 1e100", most));
+        }
+        if self.norm == Norm::Clip || self.columns.last().is_none_or(|column| column.features() > 0) {
+            return Err(parameter("columns", "weighted, with a last column without features", "others"));
+        }
+        self.most_weight = Some(most);
+        Ok(self)
+    }
+
+    /// The largest weight, if the last column is the weight of a row.
+    pub(crate) fn most_weight(&self) -> Option<f64> {
+        self.most_weight
     }
 
     /// The columns of x that the map reads.
@@ -93,6 +120,9 @@ impl RowMap {
         self.target.hash_into(&mut hash);
         hash.update(&[u8::from(self.norm == Norm::Weight)]);
         hash.update(&self.intercept.unwrap_or(0.0).to_le_bytes());
+        if let Some(most) = self.most_weight {
+            hash.update(&most.to_le_bytes());
+        }
         hash.digest()
     }
 }

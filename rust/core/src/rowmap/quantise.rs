@@ -32,10 +32,41 @@ pub(crate) fn weight(squares: f64, bound: f64) -> f64 {
     if weight < 1.0 { weight } else { 1.0 }
 }
 
+/// Return the factor of a row with this weight: the root of weight / `most`, from 0 to 1; 0 for NaN.
+///
+/// A product with it is not larger than before, whatever the rounding.
+#[inline(always)]
+pub(crate) fn row_weight(weight: f64, most: f64) -> f64 {
+    if weight > 0.0 { (weight / most).min(1.0).sqrt() } else { 0.0 }
+}
+
 /// Return a target in steps, rounded to the nearest integer and clamped to ±2^30.
 ///
 /// No sensitivity depends on targets: residuals are clipped, as integers.
 #[inline(always)]
 pub(crate) fn target(y: f64, inverse_step: f64) -> i32 {
     (clamp(y * inverse_step, LARGEST_TARGET) + SHIFT).to_bits() as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::row_weight;
+
+    #[test]
+    fn weights_are_roots_of_shares() {
+        let cases = [
+            (0.0, 0.0),
+            (-0.0, 0.0),
+            (-3.0, 0.0),
+            (f64::NAN, 0.0),
+            (1.0, 0.5),
+            (4.0, 1.0),
+            (5.0, 1.0),
+            (f64::INFINITY, 1.0),
+            (f64::MAX, 1.0),
+        ];
+        for (weight, expected) in cases {
+            assert_eq!(row_weight(weight, 4.0).to_bits(), f64::to_bits(expected));
+        }
+    }
 }

@@ -1,0 +1,135 @@
+"""``dpfit evaluate``."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpfit.cli import inputs
+from dpfit.cli.errors import wrong_use
+from dpfit.cli.options import Data, Delimiter, Json, Model, TableFormat
+from dpfit.cli.outputs import STANDARD
+from dpfit.cli.printing import paragraph, print_json, print_note, print_text
+
+if TYPE_CHECKING:
+    from dpfit.models.base import PrivateModel
+    from dpfit.sources import Scan
+
+__all__ = ["EXAMPLES", "evaluate"]
+
+EXAMPLES = (
+    "dpfit evaluate model.json data.csv --target price --epsilon 1",
+    "dpfit evaluate model.json data.csv -t price -e 1 --json > quality.json",
+)
+
+# Options by their panel in the help.
+_privacy = functools.partial(typer.Option, rich_help_panel="Privacy")
+
+
+def evaluate(
+    model: Model,
+    data: Data,
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target", "-t", metavar="COLUMN", help="The observed target.", show_default=False
+        ),
+    ],
+    epsilon: Annotated[
+        float | None,
+        _privacy(
+            "--epsilon",
+            "-e",
+            metavar="NUMBER",
+            help="Privacy budget for the rows of DATA. Required unless --mu is given.",
+        ),
+    ] = None,
+    delta: Annotated[
+        float | None,
+        _privacy(
+            metavar="NUMBER",
+            help="Small probability by which the epsilon bound may be exceeded. Default: 1e-6.",
+        ),
+    ] = None,
+    mu: Annotated[
+        float | None,
+        _privacy(
+            metavar="NUMBER",
+            help="Budget as the mu of Gaussian differential privacy, instead of --epsilon.",
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        _privacy(
+            metavar="COLUMN",
+            help="A person-ID column, if a person can have several rows. Needs --max-rows.",
+        ),
+    ] = None,
+    max_rows: Annotated[
+        int | None,
+        _privacy(
+            min=1,
+            metavar="NUMBER",
+            help="Largest number of rows to use per person. Needs --unit.",
+        ),
+    ] = None,
+    format: TableFormat = None,
+    delimiter: Delimiter = ",",
+    json: Json = False,
+) -> None:
+    """Measure how good a model is on the rows of DATA, privately.
+
+    Prints R², RMSE, quantiles of residuals and a calibration curve, each with its errors. DATA
+    should contain rows that the model was not fitted to. Each run spends its budget on the rows of
+    DATA, in addition to all other releases from them. Columns are matched by name; other columns
+    are ignored.
+    """
+    from dpfit._parameters import budget
+
+    if epsilon is None and mu is None:
+        raise wrong_use("no privacy budget is given", "--epsilon 1 is a common choice")
+    if (unit is None) != (max_rows is None):
+        raise wrong_use("--unit and --max-rows go together", "give both or neither")
+    if str(model) == str(data) == STANDARD:
+        raise wrong_use("MODEL and DATA cannot both be standard input")
+    if data.suffix.lower() == ".json" and inputs.is_table(str(model)):
+        command = f"dpfit evaluate {shlex.quote(str(data))} {shlex.quote(str(model))} ..."
+        raise wrong_use("MODEL comes before DATA", command)
+    budget(epsilon, delta, mu)  # checked before anything is read
+    scan, _ = inputs.open_table(data, format, delimiter)
+    fitted = inputs.open_model(model)
+    scan = _prepared(fitted, scan, target, unit)
+    found = fitted.evaluate(
+        scan, target, epsilon=epsilon, delta=delta, mu=mu, unit=unit, max_rows=max_rows
+    )
+    if fitted.privacy_.insecure_seed:
+        print_note(f"NOT PRIVATE: the noise of {model} came from a fixed seed.")
+    if json:
+        print_json({**found.to_dict(), "statement": found.statement()})
+        return
+    print_text(str(found))
+    print_text()
+    print_text(paragraph(found.statement()))
+
+
+def _prepared(model: PrivateModel, scan: Scan, target: str, unit: str | None) -> Scan:
+    """Check the columns, and return the table without those that are not used."""
+    from dpfit.sources import declared_kinds
+
+    declared = declared_kinds(scan)
+    for name, option in ((target, "--target"), (unit, "--unit")):
+        if name is not None:
+            inputs.check_columns([name], declared, option)
+    if declared[target] is None:
+        raise inputs.not_a_target(target)
+    names = model.model_.names
+    if names is None:
+        return scan
+    inputs.check_columns(names, declared, "needed by the model")
+    if target in names:
+        raise wrong_use(f"column {target!r} is a feature of the model and cannot be the target")
+    unused = [name for name in declared if name not in (*names, target, unit)]
+    return inputs.without_columns(scan, unused) if unused else scan

@@ -1,0 +1,63 @@
+"""`dpfit evaluate`: what it prints, and what it refuses before anything is spent."""
+
+import json
+
+import pytest
+
+from . import tool
+
+EVALUATE = "evaluate model.json data.csv -t price -e 1"
+
+
+def test_numbers_and_statement(folder, quick):
+    done = tool.dpfit(folder, EVALUATE, program=quick)
+    text = done.stdout.decode()
+    assert done.returncode == 0, done.stderr
+    for word in ("Evaluation of PrivateLinearRegression", "R²", "RMSE", "target at"):
+        assert word in text
+    assert "This evaluation protects each row" in " ".join(text.split())
+
+
+def test_json(folder, quick):
+    found = json.loads(tool.dpfit(folder, f"{EVALUATE} --json", program=quick).stdout)
+    assert found["privacy"]["epsilon"] == 1.0
+    assert {"value", "noise", "sampling"} == set(found["r2"])
+    assert "evaluation" in found["statement"]
+
+
+def test_units(folder, quick, tmp_path):
+    model = tmp_path / "m.json"
+    fit = f"fit visits.csv -t cost -e 5 --unit patient --max-rows 2 -o {model}"
+    assert tool.dpfit(folder, fit, program=quick).returncode == 0
+    line = f"evaluate {model} visits.csv -t cost -e 5 --unit patient --max-rows 2"
+    done = tool.dpfit(folder, line, program=quick)
+    assert done.returncode == 0, done.stderr
+    assert "each patient" in done.stdout.decode()
+
+
+WRONG = [
+    ("evaluate model.json data.csv -t price", "budget"),
+    ("evaluate model.json data.csv -t price -e 0", "epsilon"),
+    ("evaluate model.json data.csv -t cost -e 1", "'cost'"),
+    ("evaluate model.json data.csv -t cut -e 1", "strings"),
+    ("evaluate model.json data.csv -t carat -e 1", "feature"),
+    ("evaluate model.json visits.csv -t cost -e 1", "needed by the model"),
+    ("evaluate model.json data.csv -t price -e 1 --unit carat", "--max-rows"),
+    ("evaluate data.csv model.json -t price -e 1", "MODEL comes before DATA"),
+    ("evaluate - - -t price -e 1", "standard input"),
+    ("score model.json data.csv", "dpfit evaluate"),
+]
+
+
+@pytest.mark.parametrize(("line", "word"), WRONG)
+def test_wrong_usage(folder, quick, line, word):
+    assert word in tool.error_of(tool.dpfit(folder, line, program=quick), 2)
+
+
+def test_files_that_cannot_be_read(folder, quick):
+    for line in (
+        "evaluate nothing.json data.csv -t price -e 1",
+        "evaluate model.json nothing.csv -t price -e 1",
+        "evaluate s.json data.csv -t price -e 1",
+    ):
+        assert tool.error_of(tool.dpfit(folder, line, program=quick), 1)
