@@ -17,7 +17,7 @@ from dpfit.sources.problems import lengths_differ, mixed_types, same_name_twice
 from dpfit.sources.roles import Roles, feature_places
 from dpfit.sources.shield import shielded
 from dpfit.sources.source import LocalSource, Read, rows_in_batch
-from dpfit.sources.units import unit_ids, wrong_units
+from dpfit.sources.units import dtype_of, series_units, unit_ids
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -28,7 +28,6 @@ __all__ = [
     "arrow_table",
     "as_frame",
     "encode_series",
-    "unit_values",
 ]
 
 
@@ -130,7 +129,7 @@ class FrameSource(LocalSource):
         if self._unit is None:
             return None
         part = self._unit[start:stop]
-        return unit_values(part) if isinstance(part, nw.Series) else part
+        return series_units(part) if isinstance(part, nw.Series) else part
 
     def wrap(self, predictions: Floats) -> Any:
         """Return predictions as a series of the frame's library."""
@@ -142,13 +141,6 @@ class FrameSource(LocalSource):
         if backend.is_pandas_like():
             series.index = native.index
         return series
-
-
-def unit_values(series: nw.Series[Any]) -> Any:
-    """Return the values of a unit column, for :func:`dpfit.sources.units.unit_ids`."""
-    # Strings may not be UTF-8, and dates may be none of Python's.
-    act = series.to_numpy if series.dtype.is_integer() else series.to_list
-    return shielded(act, lambda _: wrong_units())
 
 
 def encode_series(series: nw.Series[Any], kind: Kind | None, name: str) -> Array:
@@ -169,8 +161,13 @@ def _column(series: nw.Series[Any], name: str) -> Any:
 
 def _numpy_or_arrow(series: nw.Series[Any]) -> Any:
     import narwhals as nw
+    import pyarrow as pa
 
-    dtype = series.dtype
+    dtype = dtype_of(series)
+    native = series.to_native()
+    if dtype == nw.Unknown and hasattr(getattr(native, "dtype", None), "pyarrow_dtype"):
+        # A type of Arrow in pandas that narwhals does not know, and would ask for again.
+        return pa.array(native, from_pandas=True)
     if dtype.is_integer() or dtype.is_float() or dtype in (nw.Boolean, nw.Object, nw.Unknown):
         values = series.to_numpy()
         if values.dtype.kind in "iufb" or dtype == nw.Object:
@@ -207,7 +204,7 @@ def _declared(series: nw.Series[Any]) -> Kind | None:
     if _contains_objects(series):
         return None
     native = getattr(series.to_native(), "dtype", None)
-    dtype = series.dtype
+    dtype = dtype_of(series)
     if dtype == nw.Boolean:
         return Binary()
     if isinstance(dtype, nw.Enum | nw.Categorical):
