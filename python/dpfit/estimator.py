@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from typing import Any, Self, cast
 
@@ -14,9 +15,10 @@ from dpfit._parameters import Budget, budget, entropy, integer, one_of, switch
 from dpfit._typing import Array, Floats, Neighbors
 from dpfit._validation import validate
 from dpfit.accounting import PrivacyRecord
+from dpfit.exceptions import InsecureSeedWarning
 from dpfit.release import Releaser
 
-__all__ = ["PrivateRegressor"]
+__all__ = ["PrivateRegressor", "not_enough_memory"]
 
 
 _SWITCHES = {"clip_predictions", "fit_intercept", "verbose"}
@@ -93,7 +95,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
             return self
         except MemoryError:
             pass
-        raise MemoryError("there is not enough memory for this fit")
+        raise not_enough_memory("this fit")
 
     def _checked(self, X: Any, y: Any, details: dict[str, Any]) -> tuple[Any, Any]:
         """Return X and y as `_fit` takes them."""
@@ -113,6 +115,25 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
             self.__dict__.update(before)
             raise
 
+    def __setstate__(self, state: Any) -> None:
+        """Restore a pickled estimator; warn if its noise was seeded.
+
+        Privacy
+        -------
+        Whoever receives a pickled model, or one inside an ensemble or a pipeline, has not seen the
+        warning of its fit. `BaggingRegressor` and other ensembles seed their members, and may fit
+        them in processes whose warnings are lost.
+        """
+        super().__setstate__(state)
+        record = self.__dict__.get("privacy_")
+        if getattr(record, "insecure_seed", False):
+            warnings.warn(
+                f"this {type(self).__name__} was fitted with a fixed seed and is not private: "
+                "anyone who knows or guesses the seed can remove the noise",
+                InsecureSeedWarning,
+                stacklevel=2,
+            )
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "privacy_")
 
@@ -126,5 +147,17 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         """Return X as an array of rows."""
         check_is_fitted(self)
         finite = not self.__sklearn_tags__().input_tags.allow_nan
-        rows = validate(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
-        return cast(Floats, rows)
+        with contextlib.suppress(MemoryError):
+            rows = validate(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
+            return cast(Floats, rows)
+        raise not_enough_memory("these predictions")
+
+
+def not_enough_memory(purpose: str) -> MemoryError:
+    """Return an error to raise instead of another one.
+
+    Privacy
+    -------
+    NumPy's error contains the shape of an array, and so the exact number of rows.
+    """
+    return MemoryError(f"there is not enough memory for {purpose}")

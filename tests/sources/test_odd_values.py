@@ -1,4 +1,4 @@
-"""Units and numbers that libraries cannot convert: an error of dpfit's or a model, never a value."""
+"""Units and numbers that libraries cannot convert: an error of dpfit or a model, never a value."""
 
 import decimal
 import subprocess

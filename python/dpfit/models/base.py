@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, Self, TypeVar, cast, overload
 
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import ThreadpoolController
 
+from dpfit._blas_threads import one_blas_thread
 from dpfit._parameters import Budget, integer, one_of
 from dpfit._progress import rounds_done, rows_read
 from dpfit._typing import Missing
@@ -19,7 +19,7 @@ from dpfit.engine.constants import Constants
 from dpfit.engine.fit import fit
 from dpfit.engine.strategy import Strategy
 from dpfit.engine.task import FitTask, Fitted
-from dpfit.estimator import PrivateRegressor
+from dpfit.estimator import PrivateRegressor, not_enough_memory
 from dpfit.exceptions import Code, NotFiniteError, ParameterError
 from dpfit.models import file as model_file
 from dpfit.models.export.sql import Dialect, to_sql
@@ -100,9 +100,7 @@ class PrivateModel(PrivateRegressor):
         """
         if (unit is None) != (self.max_rows is None):
             raise ParameterError("unit and max_rows must be given together", subject="max_rows")
-        # BLAS threads, idle between small matrices, would spin while the core's threads go over the
-        # rows: with both, a round takes twice as long.
-        with _threads_of_libraries().limit(limits=1, user_api="blas"), self._all_or_nothing():
+        with one_blas_thread(), self._all_or_nothing():
             self._spend(X, y, rows_per_unit=self._rows_per_unit(), unit=unit)
             self.model_ = self._draft(privacy=self.privacy_)
             del self._draft
@@ -254,12 +252,14 @@ class PrivateModel(PrivateRegressor):
         """
         check_is_fitted(self)
         model = self.model_
-        source = prediction_source(self, X, model)
+        problem: Exception = not_enough_memory("these predictions")
         try:
-            return source.predict(model.kinds, model.predict)
+            return prediction_source(self, X, model).predict(model.kinds, model.predict)
         except ParameterError as error:
-            problem = error
-        raise error_in_prediction(problem)
+            problem = error_in_prediction(error)
+        except MemoryError:
+            pass
+        raise problem
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model to a JSON file, which :func:`dpfit.load` reads.
@@ -327,9 +327,3 @@ class PrivateModel(PrivateRegressor):
         tags.input_tags.allow_nan = self.missing == "drop"
         tags.target_tags.required = True
         return tags
-
-
-@functools.cache
-def _threads_of_libraries() -> ThreadpoolController:
-    """Return the controller of BLAS threads; finding the libraries takes milliseconds."""
-    return ThreadpoolController()

@@ -239,7 +239,7 @@ def _encoded_feature(values: pa.Array, kind: Kind, name: str) -> Array:
 
 
 def arrow_kind(kind: pa.DataType) -> Kind | None:
-    """Return the kind that a type declares, None for strings. Null declares no more than numbers."""
+    """Return the kind that a type declares, None for strings; null declares numbers at most."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):
