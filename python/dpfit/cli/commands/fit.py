@@ -16,6 +16,7 @@ import typer
 from dpfit._typing import Missing, Neighbors
 from dpfit.cli import inputs
 from dpfit.cli.errors import CommandError, wrong_use
+from dpfit.cli.interrupts import last_words
 from dpfit.cli.model_json import model_as_json
 from dpfit.cli.options import (
     Data,
@@ -226,15 +227,21 @@ def _reporting_spent_budget(output: str) -> Iterator[Callable[[], None]]:
         nonlocal is_out
         is_out = True
 
-    try:
-        yield model_is_out
-        sys.stdout.flush()
-    except BaseException:
-        if is_out:
-            where = "standard output, at least in part," if output == STANDARD else output
-            with contextlib.suppress(OSError):
-                print_note(f"dpfit: the model was written to {where} and its budget is spent")
-        raise
+    def note() -> str:
+        if not is_out:
+            return ""
+        where = "standard output, at least in part," if output == STANDARD else output
+        return f"dpfit: the model was written to {where} and its budget is spent\n"
+
+    with last_words(note):
+        try:
+            yield model_is_out
+            sys.stdout.flush()
+        except BaseException:
+            if is_out:
+                with contextlib.suppress(OSError):
+                    print_note(note().rstrip())
+            raise
 
 
 def _prepare(
