@@ -102,16 +102,22 @@ def test_200_forks_of_one_process_draw_200_values():
 
 
 def test_threads_draw_their_own_noise():
+    """A source that two threads use at the same moment refuses one of them."""
     entropy = _native.Entropy()
+
+    def from_shared(_):
+        try:
+            return _native.rounded_gaussian(2.0**90, 1, entropy)[0]
+        except RuntimeError as error:
+            if "in use by another thread" not in str(error):
+                raise
+            return None
+
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         own = list(pool.map(draw, range(DRAWS), timeout=PATIENCE))
-        shared = list(
-            pool.map(
-                lambda _: _native.rounded_gaussian(2.0**90, 1, entropy)[0],
-                range(DRAWS),
-                timeout=PATIENCE,
-            )
-        )
+        found = list(pool.map(from_shared, range(DRAWS), timeout=PATIENCE))
+    shared = [value for value in found if value is not None]
+    assert shared
     assert not repeated([*own, *shared])
 
 
