@@ -5,13 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: demo test test-slow lint bench reproduce wheel clean
+.PHONY: audit-deps demo test test-slow lint bench reproduce wheel clean
 .DEFAULT_GOAL := test
 
 $(BIN)/maturin: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet "maturin>=1.9,<2"
+	$(BIN)/python -m pip install --quiet "maturin>=1.13,<2"
 	touch $@
 
 # What the package and its extras need, without the extra `all`, which names the package itself; and
@@ -54,6 +54,11 @@ lint: $(VENV)/built $(VENV)/tools
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest dpfit._native
+
+# Licences, sources and known vulnerabilities of dependencies. Says what it cannot check here.
+audit-deps: $(VENV)/built $(VENV)/tools
+	-$(BIN)/python -m pip install --quiet --group audit
+	$(BIN)/python tools/audit_dependencies.py $(ARGS)
 
 bench: $(VENV)/built $(VENV)/tools
 	cargo bench --quiet --bench limits

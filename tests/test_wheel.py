@@ -1,5 +1,6 @@
 """The wheel, installed where there is neither Rust nor this repository."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -72,7 +73,19 @@ def test_the_wheel_is_for_every_python_and_contains_only_the_package(wheel):
     assert not [name for name in names if "test" in name or name.endswith(".rs")]
     # The paper's experiments are in benches/paper.
     assert not [name for name in names if "experiments" in name or "benches" in name]
+    assert "dpfit/accounting/privacy_record.schema.json" in names
     assert wheel.stat().st_size < 3_000_000
+
+
+def test_the_wheel_has_a_bill_of_materials(wheel):
+    """CycloneDX, with all crates that are compiled into it."""
+    with zipfile.ZipFile(wheel) as file:
+        (name,) = (name for name in file.namelist() if ".dist-info/sboms/" in name)
+        bill = json.loads(file.read(name))
+    assert bill["bomFormat"] == "CycloneDX"
+    parts = {part["name"]: part for part in bill["components"]}
+    assert {"chacha20", "dpfit-core", "pyo3", "rayon", "zeroize"} <= parts.keys()
+    assert all(part["version"] and part["licenses"] for part in parts.values())
 
 
 @pytest.fixture(scope="module")

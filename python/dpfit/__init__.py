@@ -6,8 +6,9 @@ that needs only the accountant does not wait for scikit-learn.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+# As in `typing`, which takes ten milliseconds to import. Ctrl-C in them would be a traceback of the
+# command line.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dpfit.accounting.ledger import Ledger
     from dpfit.exceptions import (

@@ -6,12 +6,21 @@ import contextlib
 import errno
 import io
 import os
+import re
 import secrets
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
+if sys.platform != "win32":
+    import fcntl
+
 __all__ = ["NamedWriter", "errors_named", "whole_file"]
+
+
+# Names of files that are being written, and of those that a killed process has left.
+_PART = re.compile(r"\..*\.[0-9a-f]{8}\.dpfit-part", re.DOTALL)
 
 
 class NamedWriter(io.BufferedWriter):
@@ -69,7 +78,8 @@ def whole_file(
     Yields
     ------
     binary file
-        A file in the same folder, whose temporary name (``file.name``) starts with a dot.
+        A file in the same folder, whose temporary name (``file.name``) starts with a dot. Such
+        files that a killed process has left in the folder are removed.
 
     Raises
     ------
@@ -86,13 +96,10 @@ def whole_file(
     if mode is not None and not stat.S_ISREG(mode):
         number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EEXIST
         raise OSError(number, os.strerror(number), os.fspath(path))
-    folder, name = os.path.split(target)
-    part = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part")
-    if before is not None:
-        before(part)
     label = os.fspath(path)
+    _remove_abandoned(os.path.dirname(target))
     try:
-        raw = open(part, "xb", buffering=0, opener=_for_owner)  # noqa: SIM115
+        part, raw = _created(target, before)
     except OSError as error:
         # With the final name.
         raise OSError(error.errno, error.strerror, label) from None
@@ -108,6 +115,56 @@ def whole_file(
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part)
         raise
+
+
+def _created(target: str, before: Callable[[str], None] | None) -> tuple[str, io.FileIO]:
+    """Create a file with a temporary name, and lock it for as long as it is open."""
+    folder, name = os.path.split(target)
+    while True:
+        part = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.dpfit-part")
+        if before is not None:
+            before(part)
+        raw = open(part, "xb", buffering=0, opener=_for_owner)  # noqa: SIM115 - closed by the caller
+        # Another process may have taken it for abandoned before it was locked.
+        if _locked(raw.fileno()) is not False and os.fstat(raw.fileno()).st_nlink > 0:
+            return part, raw
+        raw.close()
+
+
+def _remove_abandoned(folder: str) -> None:
+    """Remove files of processes that were killed, or that ended with the machine.
+
+    The lock of a file ends with its process, whatever ends it. A file that is locked is being
+    written.
+    """
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder or os.curdir):
+            if _PART.fullmatch(name):
+                _remove_if_abandoned(os.path.join(folder, name))
+
+
+def _remove_if_abandoned(path: str) -> None:
+    with contextlib.suppress(OSError):
+        handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            if _locked(handle):
+                os.unlink(path)
+        finally:
+            os.close(handle)
+
+
+def _locked(handle: int) -> bool | None:
+    """Lock a file; return False if another process has locked it, None without locks."""
+    if sys.platform == "win32":
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        # The file system has no locks. Then nothing is taken for abandoned.
+        return None
+    return True
 
 
 def _for_owner(path: str, flags: int) -> int:

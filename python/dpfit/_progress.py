@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
-import time
 from collections.abc import Callable
 
 __all__ = ["rounds_done", "rows_read"]
 
 _WIDTH = 30
-# Between two turns of the wheel.
-_SECONDS = 0.1
 
 
 def rounds_done(*, show: bool, name: str, what: str = "round") -> Callable[[int, int], None]:
@@ -31,20 +27,17 @@ def rows_read(*, show: bool, name: str) -> Callable[[int], None]:
 
     Privacy
     -------
-    The function takes the number of rows read so far but does not show it, because the number of
-    rows is not public. A spinner moves with time, not with batches, whose number would tell as
-    much.
+    The function is called for each batch with the number of rows read so far, and shows the same
+    line once. The number of rows is not public, and something that moves with each batch would
+    tell it roughly.
     """
-    turns = itertools.cycle("|/-\\")
-    next_turn = 0.0
+    told = False
 
     def tell(_: int) -> None:
-        nonlocal next_turn
-        now = time.monotonic()
-        if now < next_turn:
-            return
-        next_turn = now + _SECONDS
-        # The bar overwrites all of it.
-        print(f"\r{name} reading {next(turns)}", end="", file=sys.stderr, flush=True)
+        nonlocal told
+        if not told:
+            told = True
+            # The bar overwrites all of it.
+            print(f"\r{name} reading rows", end="", file=sys.stderr, flush=True)
 
     return tell if show else lambda _: None

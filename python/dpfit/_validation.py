@@ -118,5 +118,5 @@ def _numbers(array: Any) -> Any:
     if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
         return array.astype(np.float64)
     if array.dtype.kind in "iufb":
-        return array
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
     raise ValueError(_OTHER)

@@ -23,10 +23,10 @@ from dpfit.accounting import (
     Provenance,
     utc_now,
 )
-from dpfit.exceptions import ExactScoreWarning, ParameterError
+from dpfit.exceptions import ExactScoreWarning, InsecureSeedWarning, ParameterError
 from dpfit.release import Releaser
 
-__all__ = ["PrivateRegressor"]
+__all__ = ["PrivateRegressor", "not_enough_memory"]
 
 
 _exact_score_was_reported = False
@@ -115,7 +115,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
                 self.provenance_ = bill.provenance() if bill else Provenance(fitted_at=started)
             return self
         except MemoryError:
-            problem = MemoryError("there is not enough memory for this fit")
+            problem = not_enough_memory("this fit")
         except BaseException as error:
             _add_note(error, bill)
             raise
@@ -203,6 +203,25 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         _warn_of_exact_score()
         return float(super().score(X, y, sample_weight))
 
+    def __setstate__(self, state: Any) -> None:
+        """Restore a pickled estimator; warn if its noise was seeded.
+
+        Privacy
+        -------
+        Whoever receives a pickled model, or one inside an ensemble or a pipeline, has not seen the
+        warning of its fit. `BaggingRegressor` and other ensembles seed their members, and may fit
+        them in processes whose warnings are lost.
+        """
+        super().__setstate__(state)
+        record = self.__dict__.get("privacy_")
+        if getattr(record, "insecure_seed", False):
+            warnings.warn(
+                f"this {type(self).__name__} was fitted with a fixed seed and is not private: "
+                "anyone who knows or guesses the seed can remove the noise",
+                InsecureSeedWarning,
+                stacklevel=2,
+            )
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "privacy_")
 
@@ -216,8 +235,10 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         """Return X as an array of rows."""
         check_is_fitted(self)
         finite = not self.__sklearn_tags__().input_tags.allow_nan
-        rows = validate(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
-        return cast(Floats, rows)
+        with contextlib.suppress(MemoryError):
+            rows = validate(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
+            return cast(Floats, rows)
+        raise not_enough_memory("these predictions")
 
 
 class _Bill:
@@ -268,3 +289,13 @@ def _warn_of_exact_score() -> None:
         ExactScoreWarning,
         stacklevel=3,
     )
+
+
+def not_enough_memory(purpose: str) -> MemoryError:
+    """Return an error to raise instead of another one.
+
+    Privacy
+    -------
+    NumPy's error contains the shape of an array, and so the exact number of rows.
+    """
+    return MemoryError(f"there is not enough memory for {purpose}")

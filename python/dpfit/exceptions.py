@@ -41,6 +41,7 @@ class Code(enum.StrEnum):
     MIXED_TYPES = "mixed-types"
     WRONG_TYPE = "wrong-type"
     TEXT_COLUMN = "text-column"
+    DATE_COLUMN = "date-column"
     TEXT_TARGET = "text-target"
     COLUMNS_DIFFER = "columns-differ"
     LENGTHS_DIFFER = "lengths-differ"

@@ -4,11 +4,15 @@ import dataclasses
 import json
 import math
 import pickle
+import re
 
+import mpmath
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpfit import AdaSSP, PrivateLinearRegression, TukeyEM
 from dpfit.accounting import (
     ApproximateRelease,
     GDPAccountant,
@@ -19,6 +23,7 @@ from dpfit.accounting import (
     per_round,
     split,
 )
+from dpfit.accounting.statement import advantage_percent
 from dpfit.exceptions import BudgetExceeded, ParameterError
 
 
@@ -238,12 +243,55 @@ def test_statement_of_a_boosted_fit():
         "This model protects each row: adding or removing any one row changes the probability of "
         "any result by at most a factor of 2.72 (epsilon = 1), plus 1e-06 (delta). Someone who "
         "knows all other rows and accepts a 5 % false-positive rate detects in at most 8 % of "
-        "cases that the row was included. The data were used only through 102 noisy releases "
-        "(gram, lambda_min, gradient x 100), which together cost mu = 0.236705. Everything else "
-        "was computed from the released numbers, at no further privacy cost. This holds if bounds "
-        "and other settings were chosen without looking at the data. The privacy cost adds to the "
-        "cost of everything else released from the same data."
+        "cases that the row was included. Whatever false-positive rate is accepted, the detection "
+        "rate exceeds it by at most 9.43 percentage points (the attacker's advantage). The data "
+        "were used only through 102 noisy releases. Everything else was computed from the released "
+        "numbers, at no further privacy cost. This holds if bounds and other settings were chosen "
+        "without looking at the data. The privacy cost adds to the cost of everything else "
+        "released from the same data.\n\nAppendix: released were gram, lambda_min, gradient x 100, "
+        "which together cost mu = 0.236705 in Gaussian differential privacy."
     )
+
+
+@pytest.mark.parametrize("mu", [1e-6, 0.2367, 0.5, 1.0, 3.0, 20.0])
+def test_the_advantage_is_the_largest_gap_between_detections_and_false_positives(mu):
+    """It is 2 Phi(mu / 2) - 1, rounded up."""
+    with mpmath.workdps(50):
+        exact = 2 * mpmath.ncdf(mpmath.mpf(mu) / 2) - 1
+        shown = mpmath.mpf(advantage_percent(mu)) / 100
+        assert exact <= shown <= min(exact * 1.01, 1)
+        rates = [mpmath.mpf(i) / 200 for i in range(1, 200)]
+        gaps = [
+            mpmath.ncdf(mu + mpmath.sqrt(2) * mpmath.erfinv(2 * rate - 1)) - rate for rate in rates
+        ]
+        assert max(gaps) <= shown
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [(math.log(3.0), 0.0), (0.0, 0.25), (1.0, 1e-6), (1e-4, 0.0), (800.0, 0.1)],
+)
+def test_the_advantage_that_epsilon_and_delta_allow(epsilon, delta):
+    record = PrivacyRecord.from_events([approximate(epsilon, delta)], epsilon=epsilon, delta=delta)
+    (points,) = re.findall(r"at most (\S+) percentage points", record.statement())
+    with mpmath.workdps(50):
+        factor = mpmath.exp(mpmath.mpf(epsilon))
+        exact = (factor - 1 + 2 * mpmath.mpf(delta)) / (factor + 1)
+        assert exact <= mpmath.mpf(points) / 100 <= min(exact * 1.01, 1)
+
+
+@pytest.mark.parametrize("estimator", [PrivateLinearRegression(), AdaSSP(), TukeyEM()])
+def test_the_paragraph_for_readers_has_no_internal_words(estimator):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 2))
+    record = estimator.fit(X, X[:, 0]).privacy_
+    paragraph, appendix = record.statement().split("\n\n")
+    assert "mu" not in re.findall(r"\w+", paragraph)
+    for event in record.events:
+        assert event.statistic not in paragraph
+        assert event.statistic in appendix
+    if record.mu is not None:
+        assert "mu = " in appendix
 
 
 def test_statement_of_replaced_units_with_notes_and_a_seed():
@@ -261,7 +309,7 @@ def test_statement_of_replaced_units_with_notes_and_a_seed():
         "(Gaussian differential privacy). The number of units is treated as public."
     )
     assert "that the unit was replaced." in statement
-    assert statement.endswith("The test failed.")
+    assert statement.split("\n\n")[0].endswith("The test failed.")
     assert "NOT PRIVATE" in str(record)
     stated = PrivacyRecord.from_events(events, mu=0.5, delta=1e-6, max_rows=4).statement()
     assert "replacing all rows of any one unit with any other rows changes" in stated
@@ -292,7 +340,8 @@ def test_statement_says_who_is_protected(name, label):
         f"rows of any one {label} changes the probability"
     )
     assert f"that the {label} was included." in record.statement()
-    assert "1 noisy release (gram), which costs mu" in record.statement()
+    assert "through 1 noisy release." in record.statement()
+    assert "Appendix: released was gram, which costs mu = 0.236705 in" in record.statement()
     assert f"each {label} (at most 1 row each)" in str(record)
     assert record.unit_label == label
     # The number of rows that are used makes no other promise; a row is another thing.
@@ -306,9 +355,7 @@ def test_statement_of_mixed_releases():
     other = approximate(0.5, 5e-7)
     mu = GDPAccountant().add(other).gaussian_budget(1.0, 1e-6)
     record = PrivacyRecord.from_events([other, gaussian(mu)], epsilon=1.0, delta=1e-6)
-    assert "2 noisy releases (model, gram); the Gaussian ones together cost mu" in (
-        record.statement()
-    )
+    assert "were model, gram. The Gaussian ones together cost mu" in record.statement()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Ctrl-C, SIGTERM and closed pipes end a command without leaving partial files."""
 
+import random
 import shlex
 import signal
 import subprocess
@@ -198,3 +199,51 @@ def test_a_model_written_before_printing_fails_is_reported(folder, tmp_path, out
     where = "m.json" if output == "m.json" else "standard output, at least in part,"
     assert text.startswith(f"dpfit: the model was written to {where} and its budget is spent\n")
     assert files_in(tmp_path) == ({"m.json"} if output == "m.json" else set())
+
+
+def kill_and_repeat(folder, place, seconds):
+    """Kill a fit after so many seconds; return what is left, and what is left after the next."""
+    temporary = place / "temporary"
+    temporary.mkdir(exist_ok=True)
+    line = f"fit {folder}/visits.csv -t cost -e 1 --without patient --memory-limit 1MB -o m.json"
+    process = subprocess.Popen(
+        [*PROGRAM, *shlex.split(line)],
+        cwd=place,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**ENVIRONMENT, "TMPDIR": str(temporary)},
+    )
+    time.sleep(seconds)
+    process.kill()
+    process.wait(PATIENCE)
+    left = files_in(place), files_in(temporary)
+    done = subprocess.run(
+        [*PROGRAM, *shlex.split(line)],
+        cwd=place,
+        capture_output=True,
+        env={**ENVIRONMENT, "TMPDIR": str(temporary)},
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return left, (files_in(place), files_in(temporary))
+
+
+def test_what_a_killed_fit_leaves_is_removed_by_the_next(folder, tmp_path):
+    process = start_fit(folder, tmp_path, "releasing")
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    assert len(files_in(tmp_path) - {"waiting"}) == 1
+    _, after = kill_and_repeat(folder, tmp_path, 0.0)
+    assert after == ({"m.json", "temporary", "waiting"}, set())
+
+
+@pytest.mark.slow
+def test_fits_killed_at_20_moments_leave_nothing_after_the_next(folder, tmp_path):
+    """The moments are random; what must hold does not depend on them."""
+    for _ in range(20):
+        left, after = kill_and_repeat(folder, tmp_path, random.uniform(0.0, 3.0))
+        # Rows are in files without a name.
+        assert left[1] == set()
+        assert after == ({"m.json", "temporary"}, set())
+        (tmp_path / "m.json").unlink()

@@ -73,7 +73,12 @@ def test_bounds_may_be_dates(place, quick):
 def test_a_query_converts_dates(place, quick):
     lines = ["day,y", *(f"2023-11-{1 + day % 30:02d},{day % 30}" for day in range(3000))]
     (place / "days.csv").write_text("\n".join(lines))
-    assert run(place, "fit days.csv -t y -e 5 -q -o m.json", program=quick).returncode == 0
+    done = run(place, "fit days.csv -t y -e 5 -q -o m.json", program=quick)
+    assert done.returncode == 2
+    assert b"column 'day' contains dates (hint: give it the kind \"date\" in" in done.stderr
+    run(place, "schema infer days.csv -t y -o s.json", program=quick)
+    done = run(place, "fit days.csv -t y -e 5 -q --schema s.json -o m.json", program=quick)
+    assert done.returncode == 0, done.stderr
     for dialect, word in (("standard", b"EXTRACT(EPOCH"), ("sqlite", b"julianday")):
         line = f"show m.json --sql rows --dialect {dialect}"
         assert word in run(place, line, program=quick).stdout

@@ -99,7 +99,12 @@ def test_after_ctrl_c_it_says_how_to_continue(data, tmp_path):
     out = tmp_path / "out"
     line = ["--data", str(data), "--out", str(out), "--trials", "200", "--jobs", "1"]
     process = subprocess.Popen(
-        [*PROGRAM, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*PROGRAM, *line],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A process that was started in the background ignores Ctrl-C, and so do its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     wait_until(lambda: pieces(out / "results.sqlite") > 0 or process.poll() is not None)
     process.send_signal(signal.SIGINT)

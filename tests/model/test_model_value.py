@@ -7,7 +7,13 @@ import pickle
 import numpy as np
 import pytest
 
-from dpfit import Categorical, PrivateAdditiveRegression, PrivateLinearRegression, Schema
+from dpfit import (
+    Categorical,
+    InsecureSeedWarning,
+    PrivateAdditiveRegression,
+    PrivateLinearRegression,
+    Schema,
+)
 from dpfit.models.effects import Curve, Levels, Line, NoEffect, effect_from_dict
 from dpfit.models.estimates import Estimates
 from dpfit.models.model import Model
@@ -87,7 +93,9 @@ def test_a_model_cannot_be_changed(cls):
     with pytest.raises(dataclasses.FrozenInstanceError):
         value.intercept = 0.0
     if cls is PrivateLinearRegression:
-        for copied in (model, pickle.loads(pickle.dumps(model))):
+        with pytest.warns(InsecureSeedWarning):
+            unpickled = pickle.loads(pickle.dumps(model))
+        for copied in (model, unpickled):
             parts = copied.model_.estimates
             for array in (copied.coef_noise_, copied.coef_sampling_, parts.values, parts.noise):
                 with pytest.raises(ValueError, match="read-only"):

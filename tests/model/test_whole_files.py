@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 import sys
 
 import pytest
@@ -39,3 +40,126 @@ def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
         file.write(b"new")
     assert mode_of(path) == mode
     assert path.read_bytes() == b"new"
+
+
+def names_in(folder):
+    return sorted(os.listdir(folder))
+
+
+# Begins to write, says so, and waits.
+WRITER = """
+import sys
+from dpfit._atomic_file import whole_file
+with whole_file(sys.argv[1]) as file:
+    file.write(b"rows")
+    file.flush()
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+
+
+def writer(path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "writing\n"
+    return process
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
+    with writer(tmp_path / "model.json") as first, writer(tmp_path / "other.json") as second:
+        first.kill()
+        second.kill()
+    assert len(names_in(tmp_path)) == 2
+    (tmp_path / ".kept.0123abcd.part").write_text("of another program")
+    with whole_file(tmp_path / "model.json") as file:
+        file.write(b"new")
+    assert names_in(tmp_path) == [".kept.0123abcd.part", "model.json"]
+    assert (tmp_path / "model.json").read_bytes() == b"new"
+
+
+def test_what_is_being_written_is_not_removed(tmp_path):
+    """Also by processes that write the same name at the same time."""
+    with writer(tmp_path / "model.json") as first, writer(tmp_path / "model.json") as second:
+        with whole_file(tmp_path / "model.json") as file:
+            file.write(b"third")
+        assert len(names_in(tmp_path)) == 3
+        for process in (first, second):
+            assert process.communicate(timeout=60)[0] == ""
+            assert process.returncode == 0
+    assert names_in(tmp_path) == ["model.json"]
+    assert (tmp_path / "model.json").read_bytes() == b"rows"
+
+
+def test_a_name_that_leads_elsewhere_is_not_followed(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("rows")
+    (tmp_path / ".m.01234567.dpfit-part").symlink_to(precious)
+    with whole_file(tmp_path / "m"):
+        pass
+    assert precious.read_text() == "rows"
+
+
+def test_a_file_taken_for_abandoned_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
+    taken = []
+
+    def locked(handle):
+        if not taken:
+            # Another process removes it in between.
+            taken.extend(path for path in tmp_path.iterdir())
+            taken[0].unlink()
+        return True
+
+    monkeypatch.setattr("dpfit._atomic_file._locked", locked)
+    with whole_file(tmp_path / "model.json") as file:
+        file.write(b"new")
+    assert len(taken) == 1
+    assert names_in(tmp_path) == ["model.json"]
+
+
+@pytest.mark.parametrize("answer", [None, True])
+def test_without_locks_nothing_is_taken_for_abandoned(tmp_path, monkeypatch, answer):
+    (tmp_path / ".m.01234567.dpfit-part").write_text("")
+    monkeypatch.setattr("dpfit._atomic_file._locked", lambda _: answer)
+    with whole_file(tmp_path / "m"):
+        pass
+    assert len(names_in(tmp_path)) == (2 if answer is None else 1)
+
+
+# A disk with room for two megabytes.
+FULL_DISK = """
+import os, resource, sys
+import numpy as np, pyarrow as pa
+from dpfit import PrivateLinearRegression, scan_batches
+from dpfit.release import Releaser
+rows = {rows}
+batch = pa.table({{"a": np.arange(50_000.0), "y": np.arange(50_000.0)}})
+scan = scan_batches(lambda: [batch] * rows, target="y", memory_limit="1MB")
+resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))
+model = PrivateLinearRegression(epsilon=1.0)
+before = dict(vars(model))
+try:
+    model.fit(scan)
+except Exception as error:
+    print(type(error).__name__, any(d in str(error) for d in ("50000", "49999")))
+print(vars(model) == before, os.listdir(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("batches", [4, 40])
+def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path, batches):
+    """Of the rows that do not fit into memory, before and after they are quantised."""
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK.format(rows=batches), tmp_path],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, last = done.stdout.splitlines()
+    assert first.split()[1] == "False"
+    assert last == "True []"
+    assert names_in(tmp_path) == []

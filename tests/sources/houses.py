@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from dpfit import (
     Binary,
     Categorical,
+    Date,
     InsecureSeedWarning,
     PrivateAdditiveRegression,
     PrivateLinearRegression,
@@ -27,8 +28,15 @@ from dpfit import (
 CLASSES = [PrivateLinearRegression, PrivateAdditiveRegression]
 TOWNS, GRADES = ("Bonn", "Köln", "Ulm"), (1, 2, 3, 7)
 NAMES = ["size", "weight", "rooms", "new", "town", "grade", "sold"]
-# In CSV files, what is yes or no has to be told.
-SCHEMA = Schema({"new": Binary(), "town": Categorical(TOWNS), "grade": Categorical(GRADES)})
+# CSV files declare neither booleans nor dates.
+SCHEMA = Schema(
+    {
+        "new": Binary(),
+        "town": Categorical(TOWNS),
+        "grade": Categorical(GRADES),
+        "sold": Date(),
+    }
+)
 # The columns of an array have no types of their own that would say what is yes or no.
 PLACES = Schema({3: Binary(), 4: Categorical(TOWNS), 5: Categorical(GRADES)})
 CODES = Schema({3: Binary(), 4: Categorical((0, 1, 2)), 5: Categorical(GRADES)})

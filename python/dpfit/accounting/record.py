@@ -21,8 +21,9 @@ from dpfit.accounting._checks import (
     must_be,
 )
 from dpfit.accounting.accountant import GDPAccountant
+from dpfit.accounting.certificate import as_certificate, record_schema
 from dpfit.accounting.events import ApproximateRelease, Event, Release, event_from_dict
-from dpfit.accounting.statement import as_html, as_paragraph, as_text
+from dpfit.accounting.statement import as_html, as_statement, as_text
 from dpfit.exceptions import BudgetExceeded, ParameterError
 
 __all__ = ["PrivacyRecord"]
@@ -212,14 +213,17 @@ class PrivacyRecord:
         return f"each {self.unit_label} (at most {self.max_rows} {rows} each)"
 
     def statement(self) -> str:
-        """Return the guarantee and its conditions as a paragraph of plain English.
+        """Return the guarantee and its conditions in plain English.
+
+        The first paragraph is for readers who are not statisticians. The second, an appendix,
+        names the released statistics and their cost.
 
         Privacy
         -------
         Numbers are rounded up, so the text never promises more than the record. With
         ``insecure_seed`` it begins with NOT PRIVATE.
         """
-        return as_paragraph(self)
+        return as_statement(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record, including its statement, as a dictionary of plain values."""
@@ -239,8 +243,19 @@ class PrivacyRecord:
         }
 
     def to_json(self) -> str:
-        """Return the record as JSON; :meth:`from_json` reads it back without loss."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        """Return the record as JSON; :meth:`from_json` reads it back without loss.
+
+        Besides the record, the JSON has a *certificate*: the same facts under the names that NIST
+        SP 800-226 and the Differential Privacy Deployments Registry use. :meth:`json_schema`
+        describes the format.
+        """
+        fields = {**self.to_dict(), "certificate": as_certificate(self)}
+        return json.dumps(fields, indent=2, ensure_ascii=False, allow_nan=False)
+
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """Return the JSON Schema (draft 2020-12) of what :meth:`to_json` writes."""
+        return record_schema()
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -248,8 +263,8 @@ class PrivacyRecord:
 
         Privacy
         -------
-        All checks of a new record are made. The statement is not read; it is derived again from
-        the checked numbers.
+        All checks of a new record are made. Statement and certificate are not read; they are
+        derived again from the checked numbers.
         """
         if not isinstance(fields, Mapping):
             raise must_be("a record", "a mapping", type(fields).__name__)
@@ -259,7 +274,7 @@ class PrivacyRecord:
         values = {
             name: value
             for name, value in fields.items()
-            if name not in ("format", "version", "statement")
+            if name not in ("format", "version", "statement", "certificate")
         }
         if set(values) != set(cls.__dataclass_fields__):
             wrong = sorted(str(name) for name in set(values) ^ set(cls.__dataclass_fields__))

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from dpfit.accounting.record import PrivacyRecord
 
 __all__ = [
+    "advantage_percent",
     "as_html",
-    "as_paragraph",
+    "as_statement",
     "as_text",
     "detection_percent",
     "probability_factor",
@@ -48,18 +49,23 @@ def as_html(record: PrivacyRecord) -> str:
         f'<td style="text-align:left">{html.escape(value)}</td></tr>'
         for name, value in _fields(record)
     )
-    return f"<table>{cells}</table><p>{html.escape(as_paragraph(record))}</p>"
+    texts = "".join(f"<p>{html.escape(text)}</p>" for text in as_statement(record).split("\n\n"))
+    return f"<table>{cells}</table>{texts}"
 
 
-def as_paragraph(record: PrivacyRecord) -> str:
-    """Return the record as a paragraph of plain English."""
+def as_statement(record: PrivacyRecord) -> str:
+    """Return the record as a paragraph of plain English, and an appendix in technical terms."""
+    return f"{_paragraph(record)}\n\n{_appendix(record)}"
+
+
+def _paragraph(record: PrivacyRecord) -> str:
     sentences = []
     if record.insecure_seed:
         sentences.append(
             "NOT PRIVATE: the noise came from a fixed seed, so anyone who knows or guesses the "
             "seed can remove the noise. With a random seed, the following would hold."
         )
-    sentences += [*_guarantee(record), _detection(record), _releases(record)]
+    sentences += [*_guarantee(record), _detection(record), _advantage(record), _releases(record)]
     sentences.append(
         "This holds if bounds and other settings were chosen without looking at the data. The "
         "privacy cost adds to the cost of everything else released from the same data."
@@ -101,6 +107,15 @@ def detection_percent(mu: float) -> float:
     """Return the power of the best test with a 5 % false-positive rate, in percent, rounded up."""
     normal = NormalDist()
     return _percent(normal.cdf(mu - normal.inv_cdf(1.0 - _FALSE_POSITIVE_RATE)))
+
+
+def advantage_percent(mu: float) -> str:
+    """Return the advantage of the best attacker, 2 Phi(mu / 2) - 1, in percent, rounded up.
+
+    It is the largest difference between the rates at which a test finds a row that was included and
+    one that was not, whatever its false-positive rate.
+    """
+    return _points(math.erf(mu / math.sqrt(8.0)))
 
 
 def _guarantee(record: PrivacyRecord) -> list[str]:
@@ -158,23 +173,49 @@ def _detection(record: PrivacyRecord) -> str:
     )
 
 
+def _advantage(record: PrivacyRecord) -> str:
+    """State how far detections can exceed false positives, at any false-positive rate."""
+    if record.mu is not None and _is_gaussian(record):
+        points = advantage_percent(record.mu)
+    else:
+        epsilon, delta = record.epsilon or 0.0, record.delta or 0.0
+        points = _points(
+            math.tanh(epsilon / 2.0) + 2.0 * delta / (1.0 + math.exp(min(epsilon, 700.0)))
+        )
+    return (
+        "Whatever false-positive rate is accepted, the detection rate exceeds it by at most "
+        f"{points} percentage points (the attacker's advantage)."
+    )
+
+
+def _points(share: float) -> str:
+    """Return a share in percent with three digits, rounded up."""
+    # A little more than the error of the functions above.
+    return rounded_up(min(100.0 * share * (1.0 + 1e-12), 100.0), 3)
+
+
 def _percent(power: float) -> float:
     return min(math.ceil(power * 1000.0 + 1e-6) / 10.0, 100.0)
 
 
 def _releases(record: PrivacyRecord) -> str:
     total = sum(event.count if isinstance(event, Release) else 1 for event in record.events)
-    cost = ""
-    if record.mu is not None:
-        subject = ", which costs" if total == 1 else ", which together cost"
-        if not _is_gaussian(record):
-            subject = "; the Gaussian ones together cost"
-        cost = f"{subject} mu = {rounded_up(record.mu)}"
     return (
-        f"The data were used only through {total} noisy release{'' if total == 1 else 's'} "
-        f"({_statistics(record.events)}){cost}. Everything else was computed from the released "
-        "numbers, at no further privacy cost."
+        f"The data were used only through {total} noisy release{'' if total == 1 else 's'}. "
+        "Everything else was computed from the released numbers, at no further privacy cost."
     )
+
+
+def _appendix(record: PrivacyRecord) -> str:
+    """Name the releases and their cost, in the words of the code."""
+    one = len(record.events) == 1 and getattr(record.events[0], "count", 1) == 1
+    text = f"Appendix: released {'was' if one else 'were'} {_statistics(record.events)}"
+    if record.mu is None:
+        return f"{text}."
+    cost = f"mu = {rounded_up(record.mu)} in Gaussian differential privacy"
+    if not _is_gaussian(record):
+        return f"{text}. The Gaussian ones together cost {cost}."
+    return f"{text}, which {'costs' if one else 'together cost'} {cost}."
 
 
 def _is_gaussian(record: PrivacyRecord) -> bool:

@@ -6,9 +6,13 @@ imported when a command needs them, so help and completion are fast.
 
 from __future__ import annotations
 
-import importlib
+import os
 import sys
-from collections.abc import Sequence
+
+# Python has imported these two before. Nothing else is imported until `main` handles Ctrl-C.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["main"]
 
@@ -19,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        The command and its options; by default the arguments of the process.
+        The command and its options; by default the arguments of the process. Then Ctrl-C ends the
+        process at once, wherever it is.
 
     Returns
     -------
@@ -28,6 +33,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command was ended by a closed terminal, Ctrl-C, SIGQUIT, a closed pipe or SIGTERM.
     """
     try:
+        if arguments is not None:
+            return _main(list(arguments))
+        _exit_on_early_ctrl_c()
+        from dpfit.cli.interrupts import exit_on_ctrl_c, ignore_ctrl_c
+
+        exit_on_ctrl_c()
+        code = _main(sys.argv[1:])
+        # All is done but for what Python does at exit, which would print a traceback.
+        ignore_ctrl_c()
+        return code
+    except KeyboardInterrupt:
+        print("dpfit: interrupted", file=sys.stderr)
+        return 130
+
+
+def _exit_on_early_ctrl_c() -> None:
+    """Let Ctrl-C end the process before `signal` and `threading` are imported.
+
+    An exception in an import may be printed by Python and forgotten.
+    """
+    # The part of `signal` that is built into Python; the rest would be imported for milliseconds.
+    import _signal  # type: ignore[import-not-found]
+
+    def leave(*_: object) -> None:
+        os.write(2, b"dpfit: interrupted\n")
+        os._exit(130)
+
+    # Ignored in a process that was started with `nohup` or in the background.
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, leave)
+
+
+def _main(arguments: list[str]) -> int:
+    try:
+        import importlib
+
         from dpfit.cli.standard_streams import reopen_closed_streams
 
         reopen_closed_streams()
@@ -40,7 +81,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problem = 'the command line needs more packages: pip install "dpfit[cli]"'
         print(f"dpfit: {problem}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("dpfit: interrupted", file=sys.stderr)
-        return 130
-    return run(sys.argv[1:] if arguments is None else list(arguments))
+    return run(arguments)

@@ -21,6 +21,7 @@ _LEAVE_OUT = "leave the column out with --without"
 _HINTS = {
     Code.COPIED: "dpfit ledger adopt LEDGER goes on with this file",
     Code.DAMAGED: "restore a backup, and add what was spent since then (dpfit ledger add)",
+    Code.DATE_COLUMN: f'give it the kind "date" in a schema (dpfit schema infer), or {_LEAVE_OUT}',
     Code.DELIMITER: "--delimiter sets the CSV delimiter",
     Code.MIXED_TYPES: f"correct the file, or {_LEAVE_OUT}",
     Code.NOT_FINITE: "--missing drop leaves such rows out",
@@ -37,6 +38,7 @@ _HINTS = {
 # `dpfit predict` needs all columns of the fit, with the types that they had.
 _PREDICT_HINTS = {
     **_HINTS,
+    Code.DATE_COLUMN: "",
     Code.MIXED_TYPES: "correct the file",
     Code.NOT_FINITE: "--missing empty leaves the predictions of such rows empty",
     Code.TEXT_COLUMN: "",

@@ -8,13 +8,13 @@ import shlex
 import signal
 import stat
 import sys
-import threading
 from collections.abc import Iterator
 from types import FrameType
 from typing import IO, cast
 
 from dpfit._atomic_file import NamedWriter, whole_file
 from dpfit.cli.errors import failure, needs_extra, wrong_use
+from dpfit.cli.interrupts import handling, leave
 from dpfit.cli.standard_streams import is_closed
 
 __all__ = ["STANDARD", "open_output", "use_matplotlib"]
@@ -131,32 +131,11 @@ class _PartialFile:
 
 @contextlib.contextmanager
 def _removed_on_signals() -> Iterator[_PartialFile]:
-    """Let Ctrl-C, SIGTERM and the like remove a partial file and end the process.
-
-    Notes
-    -----
-    An exception would do in most places. But one that is raised during an import or in a
-    destructor may be swallowed there, and the command would go on.
-    """
+    """Let Ctrl-C, SIGTERM and the like remove a partial file and end the process."""
     part = _PartialFile()
 
-    def leave(number: int, _: FrameType | None) -> None:
-        word = "interrupted" if number == signal.SIGINT else "terminated"
-        outcome = "nothing was written" if part.remove() else "the file is complete"
-        # A progress bar hides the cursor.
-        cursor = "\r\x1b[K\x1b[?25h" if sys.stderr.isatty() else ""
-        with contextlib.suppress(OSError):
-            os.write(2, f"{cursor}dpfit: {word}; {outcome}\n".encode())
-        os._exit(128 + number)
+    def remove_and_leave(number: int, _: FrameType | None) -> None:
+        leave(number, "nothing was written" if part.remove() else "the file is complete")
 
-    before = {}
-    for number in _SIGNALS:
-        # `nohup` and `&` make a process ignore signals, and it should.
-        ignored = signal.getsignal(number) in (signal.SIG_IGN, None)
-        if not ignored and threading.current_thread() is threading.main_thread():
-            before[number] = signal.signal(number, leave)
-    try:
+    with handling(_SIGNALS, remove_and_leave):
         yield part
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

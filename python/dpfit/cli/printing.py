@@ -77,16 +77,20 @@ def print_note(text: str) -> None:
 
 
 def paragraph(text: str, indent: str = "") -> str:
-    """Return text wrapped to the width of the terminal."""
+    """Return text wrapped to the width of the terminal; an empty line separates paragraphs."""
     width = min(shutil.get_terminal_size().columns, _MAX_WIDTH)
     # A number and its percent sign stay on one line.
-    return textwrap.fill(
-        text.replace(" %", "\xa0%"),
-        width,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-    ).replace("\xa0%", " %")
+    parts = (
+        textwrap.fill(
+            part.replace(" %", "\xa0%"),
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+        )
+        for part in text.split("\n\n")
+    )
+    return "\n\n".join(parts).replace("\xa0%", " %")
 
 
 def program() -> str:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Self, TypeVar, cast, get_args, overload
 
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import ThreadpoolController
 
+from dpfit._blas_threads import one_blas_thread
 from dpfit._parameters import Budget, budget, integer, one_of, real
 from dpfit._progress import rounds_done, rows_read
 from dpfit._typing import Missing
@@ -20,7 +20,7 @@ from dpfit.engine.constants import Constants
 from dpfit.engine.fit import fit
 from dpfit.engine.strategy import Strategy
 from dpfit.engine.task import FitTask, Fitted
-from dpfit.estimator import PrivateRegressor
+from dpfit.estimator import PrivateRegressor, not_enough_memory
 from dpfit.exceptions import Code, HiddenTargetWarning, NotFiniteError, ParameterError
 from dpfit.models import file as model_file
 from dpfit.models.assembly import nothing
@@ -124,9 +124,7 @@ class PrivateModel(PrivateRegressor):
                 subject="max_weight",
                 hint="BaggingRegressor passes the number of copies of a row as its weight",
             )
-        # BLAS threads, idle between small matrices, would spin while the core's threads go over the
-        # rows: with both, a round takes twice as long.
-        with _threads_of_libraries().limit(limits=1, user_api="blas"), self._all_or_nothing():
+        with one_blas_thread(), self._all_or_nothing():
             self._spend(X, y, rows_per_unit=self._rows_per_unit(), unit=unit, weight=sample_weight)
             self.model_ = self._draft(privacy=self.privacy_, provenance=self.provenance_)
             del self._draft
@@ -336,13 +334,16 @@ class PrivateModel(PrivateRegressor):
                 kind=cast(Kinds, one_of("kind", kind, get_args(Kinds))),
                 inference=checked_inference(inference),
             )
-        found, problem = None, None
+        found: Any = None
+        problem: Exception | None = None
         try:
             found = source.predict(model.kinds, predictor)
         except ParameterError as error:
-            problem = error
+            problem = error_in_prediction(error)
+        except MemoryError:
+            problem = not_enough_memory("these predictions")
         if problem is not None:
-            raise error_in_prediction(problem)
+            raise problem
         if model.status == "nothing":
             warnings.warn(_HIDDEN, HiddenTargetWarning, stacklevel=2)
         return found
@@ -516,9 +517,3 @@ class PrivateModel(PrivateRegressor):
         tags.input_tags.allow_nan = self.missing == "drop"
         tags.target_tags.required = True
         return tags
-
-
-@functools.cache
-def _threads_of_libraries() -> ThreadpoolController:
-    """Return the controller of BLAS threads; finding the libraries takes milliseconds."""
-    return ThreadpoolController()

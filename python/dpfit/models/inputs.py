@@ -116,12 +116,15 @@ def prediction_source(estimator: PrivateModel, X: Any, model: Model) -> Source:
 
 
 def error_in_prediction(error: ParameterError) -> ParameterError:
-    """Return an error as `predict` raises it: a hint to list levels would help in `fit` only."""
-    if error.code is not Code.TEXT_COLUMN:
+    """Return an error as `predict` raises it: a hint about the schema would help in `fit` only."""
+    if error.code is Code.DATE_COLUMN:
+        message = f"column {error.subject!r} contains dates, but contained numbers in the fit"
+    elif error.code is Code.TEXT_COLUMN:
+        message = (
+            f"column {error.subject!r} contains strings, but contained numbers or dates in the fit"
+        )
+    else:
         return error
-    message = (
-        f"column {error.subject!r} contains strings, but contained numbers or dates in the fit"
-    )
     return ParameterError(message, code=error.code, subject=error.subject)
 
 

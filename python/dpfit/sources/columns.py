@@ -31,6 +31,7 @@ __all__ = [
     "UNKNOWN",
     "encode_array",
     "encode_arrow",
+    "is_date_type",
     "is_string_type",
     "type_name",
 ]
@@ -103,7 +104,11 @@ def encode_arrow(values: pa.Array | pa.ChunkedArray, kind: Kind | None, name: st
         values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.nulls(0, values.type)
     if kind is not None and kind.accepts_strings:
         return _string_codes(values, kind, name)
-    if kind is not None and kind.is_date and not _is_date(values.type):
+    if (
+        kind is not None
+        and kind.is_date
+        and not (is_date_type(values.type) or pa.types.is_null(values.type))
+    ):
         raise not_dates(name)
     if is_string_type(values.type):
         raise text_target(name) if kind is None else text_columns(name)
@@ -218,13 +223,13 @@ def _code_type(kind: Kind) -> type[np.signedinteger[Any]]:
     return np.int8 if len(kind.listed) < 128 else np.int16
 
 
-def _is_date(kind: pa.DataType) -> bool:
-    """Return whether a type is a date, a timestamp or null."""
+def is_date_type(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type is one of dates or timestamps."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_null(kind))
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def is_string_type(kind: pa.DataType) -> bool:

@@ -17,7 +17,7 @@ from dpfit.sources.problems import lengths_differ, mixed_types, same_name_twice
 from dpfit.sources.roles import Roles, feature_places
 from dpfit.sources.shield import shielded
 from dpfit.sources.source import INTERVAL_COLUMNS, LocalSource, Read, rows_in_batch
-from dpfit.sources.units import unit_ids, wrong_units
+from dpfit.sources.units import dtype_of, series_units, unit_ids
 from dpfit.sources.weights import weight_values, with_weights
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ __all__ = [
     "arrow_table",
     "as_frame",
     "encode_series",
-    "unit_values",
 ]
 
 
@@ -139,7 +138,7 @@ class FrameSource(LocalSource):
         if self._unit is None:
             return None
         part = self._unit[start:stop]
-        return unit_values(part) if isinstance(part, nw.Series) else part
+        return series_units(part) if isinstance(part, nw.Series) else part
 
     def wrap(self, predictions: Floats) -> Any:
         """Return predictions; with intervals, as a frame of the same library."""
@@ -165,13 +164,6 @@ def _numbers(part: Any) -> Array:
     return found
 
 
-def unit_values(series: nw.Series[Any]) -> Any:
-    """Return the values of a unit column, for :func:`dpfit.sources.units.unit_ids`."""
-    # Strings may not be UTF-8, and dates may be none of Python's.
-    act = series.to_numpy if series.dtype.is_integer() else series.to_list
-    return shielded(act, lambda _: wrong_units())
-
-
 def encode_series(series: nw.Series[Any], kind: Kind | None, name: str) -> Array:
     """Return a column as numbers that the core reads, without a copy if it contains such."""
     values = _column(series, name)
@@ -190,8 +182,13 @@ def _column(series: nw.Series[Any], name: str) -> Any:
 
 def _numpy_or_arrow(series: nw.Series[Any]) -> Any:
     import narwhals as nw
+    import pyarrow as pa
 
-    dtype = series.dtype
+    dtype = dtype_of(series)
+    native = series.to_native()
+    if dtype == nw.Unknown and hasattr(getattr(native, "dtype", None), "pyarrow_dtype"):
+        # A type of Arrow in pandas that narwhals does not know, and would ask for again.
+        return pa.array(native, from_pandas=True)
     if dtype.is_integer() or dtype.is_float() or dtype in (nw.Boolean, nw.Object, nw.Unknown):
         values = series.to_numpy()
         if values.dtype.kind in "iufb" or dtype == nw.Object:
@@ -228,7 +225,7 @@ def _declared(series: nw.Series[Any]) -> Kind | None:
     if _contains_objects(series):
         return None
     native = getattr(series.to_native(), "dtype", None)
-    dtype = series.dtype
+    dtype = dtype_of(series)
     if dtype == nw.Boolean:
         return Binary()
     if isinstance(dtype, nw.Enum | nw.Categorical):

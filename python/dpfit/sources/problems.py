@@ -5,6 +5,7 @@ from __future__ import annotations
 from dpfit.exceptions import Code, ParameterError, SourceError
 
 __all__ = [
+    "date_column",
     "lengths_differ",
     "mixed_types",
     "no_column",
@@ -37,6 +38,16 @@ def text_target(name: str) -> ParameterError:
         code=Code.TEXT_TARGET,
         subject=name,
         hint="the target must be numbers (3.5, not 3,5) or dates",
+    )
+
+
+def date_column(name: str) -> ParameterError:
+    """Return the error for dates in a column that neither its type nor the schema declares."""
+    return ParameterError(
+        f"column {name!r} contains dates",
+        code=Code.DATE_COLUMN,
+        subject=name,
+        hint=f"schema=Schema({{{name!r}: Date()}}) declares them",
     )
 
 

@@ -39,7 +39,16 @@ def shielded(act: Callable[[], T], problem: Problem, catch: Errors = Exception) 
         return act()
     except catch as error:
         found = public_error(error, problem)
+    except BaseException as error:
+        if catch is not Exception or not _is_panic(error):
+            raise
+        found = problem(RuntimeError("panic"))
     raise found
+
+
+def _is_panic(error: BaseException) -> bool:
+    """Return whether a library in Rust failed; its error is not an `Exception`."""
+    return type(error).__module__ == "pyo3_runtime"
 
 
 def shielded_each(items: Iterator[T], problem: Problem, catch: Errors = Exception) -> Iterator[T]:

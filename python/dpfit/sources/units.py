@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,11 @@ from dpfit._typing import Array
 from dpfit.exceptions import Code, ParameterError
 from dpfit.sources.shield import shielded
 
-__all__ = ["Units", "unit_ids", "wrong_units"]
+if TYPE_CHECKING:
+    import narwhals as nw
+    import pyarrow as pa
+
+__all__ = ["Units", "arrow_units", "dtype_of", "series_units", "unit_ids", "wrong_units"]
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 
@@ -103,6 +107,7 @@ def unit_ids(unit: Any, rows: int) -> Array:
     floats, and large integers that differ would become equal. Types that cannot be sorted, or that
     can be missing, are refused, because `numpy.unique` would split units silently.
     """
+    unit = _without_library(unit)
     dtype = getattr(unit, "dtype", None)
     if isinstance(dtype, np.dtype) and not isinstance(unit, np.ma.MaskedArray):
         if dtype.kind in "iubUS":
@@ -122,6 +127,68 @@ def unit_ids(unit: Any, rows: int) -> Array:
     # Python integers compare exactly, whatever their size.
     ids[:] = [int(value) for value in values] if integers else [str(value) for value in values]
     return _for_each_row(ids, rows)
+
+
+def series_units(series: nw.Series[Any]) -> Any:
+    """Return the units in a column of a frame, for :func:`unit_ids`.
+
+    Privacy
+    -------
+    A column whose type is not integers or strings is refused before a value is converted. polars
+    would print an error of its own about a date that Python does not have, or about a string that
+    is not UTF-8; Arrow raises one.
+    """
+    import narwhals as nw
+
+    dtype = dtype_of(series)
+    if dtype.is_integer():
+        # With missing values, pandas and polars return floats or objects, which are refused.
+        return shielded(series.to_numpy, lambda _: wrong_units())
+    if series.implementation.is_pandas_like() and dtype in (nw.Object, nw.String):
+        return shielded(series.to_list, lambda _: wrong_units())
+    return arrow_units(shielded(series.to_arrow, lambda _: wrong_units()))
+
+
+def dtype_of(series: nw.Series[Any]) -> nw.dtypes.DType:
+    """Return the type of a column; `Unknown` if narwhals cannot describe it.
+
+    narwhals raises an error for decimals with a negative scale.
+    """
+    import narwhals as nw
+
+    try:
+        return series.dtype
+    except ValueError:
+        return nw.Unknown()
+
+
+def arrow_units(units: pa.Array | pa.ChunkedArray) -> Any:
+    """Return the units in an Arrow column, for :func:`unit_ids`."""
+    import pyarrow as pa
+
+    kind = units.type.value_type if pa.types.is_dictionary(units.type) else units.type
+    if pa.types.is_integer(kind) and not units.null_count and kind is units.type:
+        return units.to_numpy(zero_copy_only=False)
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    if not (pa.types.is_integer(kind) or any(is_text(kind) for is_text in texts)):
+        raise wrong_units()
+    # Strings may not be UTF-8.
+    return shielded(units.to_pylist, lambda _: wrong_units())
+
+
+def _without_library(unit: Any) -> Any:
+    """Return a series or an Arrow array of any library as plain values; others unchanged."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    if isinstance(unit, pa.Array | pa.ChunkedArray):
+        return arrow_units(unit)
+    if isinstance(getattr(unit, "dtype", None), np.dtype):
+        return unit
+    series = shielded(
+        lambda: nw.from_native(unit, series_only=True, pass_through=True), lambda _: wrong_units()
+    )
+    return series_units(series) if isinstance(series, nw.Series) else unit
 
 
 def wrong_units() -> ParameterError:

@@ -17,6 +17,7 @@ from dpfit._typing import Missing, Neighbors
 from dpfit.accounting import Ledger
 from dpfit.cli import inputs
 from dpfit.cli.errors import wrong_use
+from dpfit.cli.interrupts import last_words
 from dpfit.cli.model_json import model_as_json
 from dpfit.cli.options import (
     Data,
@@ -253,18 +254,24 @@ def _reporting_spent_budget(output: str) -> Iterator[Callable[[], None]]:
         nonlocal is_out
         is_out = True
 
-    try:
-        yield model_is_out
-        sys.stdout.flush()
-    except BaseException as error:
-        for note in getattr(error, "__notes__", ()):
-            with contextlib.suppress(OSError):
-                print_note(f"dpfit: {note}")
-        if is_out:
-            where = "standard output, at least in part," if output == STANDARD else output
-            with contextlib.suppress(OSError):
-                print_note(f"dpfit: the model was written to {where} and its budget is spent")
-        raise
+    def note() -> str:
+        if not is_out:
+            return ""
+        where = "standard output, at least in part," if output == STANDARD else output
+        return f"dpfit: the model was written to {where} and its budget is spent\n"
+
+    with last_words(note):
+        try:
+            yield model_is_out
+            sys.stdout.flush()
+        except BaseException as error:
+            for added in getattr(error, "__notes__", ()):
+                with contextlib.suppress(OSError):
+                    print_note(f"dpfit: {added}")
+            if is_out:
+                with contextlib.suppress(OSError):
+                    print_note(note().rstrip())
+            raise
 
 
 def _prepare(

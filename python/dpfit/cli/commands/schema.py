@@ -143,16 +143,19 @@ def _guess(kinds: dict[str, Kind | None], reader: Any) -> list[str]:
 
     Privacy
     -------
-    The guesses are for a person to check. A fit does not guess that a column is Boolean.
+    The guesses are for a person to check. A fit does not guess that a column is Boolean or has
+    dates.
     """
     import pyarrow as pa
 
-    from dpfit.schema import Binary
+    from dpfit.schema import Binary, Date
 
     guessed = reader.guessed()
     for field in guessed:
         if pa.types.is_boolean(field.type):
             kinds[field.name] = Binary()
+        elif pa.types.is_date(field.type) or pa.types.is_timestamp(field.type):
+            kinds[field.name] = Date()
     empty = [field.name for field in guessed if pa.types.is_null(field.type)]
     if len(empty) == len(kinds):
         raise failure("the table has no rows to guess types from", "CSV files have no types")

@@ -24,11 +24,11 @@ from dpfit.sources.engines.worker import (
     merged_bytes,
     summed_bytes,
 )
-from dpfit.sources.frames import FrameSource, encode_series, unit_values
+from dpfit.sources.frames import FrameSource, encode_series
 from dpfit.sources.problems import lengths_differ, no_column, same_name_twice
 from dpfit.sources.roles import Roles, library_of
 from dpfit.sources.source import Change, Predictor, Reading
-from dpfit.sources.units import unit_ids
+from dpfit.sources.units import series_units, unit_ids
 from dpfit.statistics import Route, Statistic
 
 __all__ = ["DaskArraySource", "DaskFrameSource"]
@@ -286,7 +286,7 @@ def _unit_hashes(units: Any) -> Any:
     import pandas as pd
 
     def act() -> Any:
-        found = unit_ids(unit_values(nw.from_native(units, series_only=True)), len(units))
+        found = unit_ids(series_units(nw.from_native(units, series_only=True)), len(units))
         values, places = np.unique(found, return_inverse=True)
         # Every string has bytes, even one that is not valid Unicode.
         strings = [str(value).encode("utf-8", "surrogatepass") for value in values.tolist()]
@@ -382,8 +382,9 @@ def _readable(x: Array) -> Array:
     """Return the array with a type that the core reads."""
     if x.dtype.kind == "U":
         return x.astype(object)
-    odd = x.dtype.kind == "f" and x.dtype.itemsize not in (4, 8)
-    return x.astype(np.float64) if odd else x
+    if x.dtype.kind == "f" and x.dtype.itemsize not in (4, 8):
+        return x.astype(np.float64)
+    return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
 
 
 def _numbers(target: Any) -> Array:

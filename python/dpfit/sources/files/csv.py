@@ -75,8 +75,8 @@ def scan_csv(
 
     Notes
     -----
-    Columns are numbers, unless their first megabytes are dates or the schema lists levels. Empty
-    values, NA, NaN and null are missing, unless the schema lists them as levels.
+    Columns are numbers, unless the schema says ``Date()`` or lists levels. Empty values, NA, NaN
+    and null are missing, unless the schema lists them as levels.
     """
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii():
         raise ParameterError("delimiter must be one ASCII character", subject="delimiter")
@@ -93,16 +93,22 @@ class CsvFiles:
         return f"{len(self._paths)} CSV file{'s' if len(self._paths) > 1 else ''}"
 
     def schema(self) -> pa.Schema:
-        """Return names of all columns, and types guessed from the beginning of the first file."""
+        """Return names of all columns, and whether they begin with strings or with numbers.
+
+        Privacy
+        -------
+        Types are guessed from values, so a single row could turn booleans into numbers, or a column
+        without values into dates. Therefore neither is declared: all columns that are not strings
+        are numbers, unless the schema says otherwise. Strings are an error without a schema.
+        """
         import pyarrow as pa
 
-        found = self._schema(self._paths[0])
-        # A single row could turn booleans into numbers, so booleans are not declared.
-        types = [pa.float64() if pa.types.is_boolean(kind) else kind for kind in found.types]
+        found = self.guessed()
+        types = [kind if is_string_type(kind) else pa.float64() for kind in found.types]
         return pa.schema(list(zip(found.names, types, strict=True)))
 
     def guessed(self) -> pa.Schema:
-        """Return the same as :meth:`schema`, but with booleans, for a person to check."""
+        """Return names, and types guessed from the start of the first file, for a person."""
         return self._schema(self._paths[0])
 
     def _schema(self, path: File) -> pa.Schema:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 
+from dpfit._typing import Array
 from dpfit.exceptions import Code, ParameterError, SourceError
 from dpfit.schema import Binary, Date, Kind, Numeric
-from dpfit.sources.columns import encode_arrow, is_string_type, type_name
+from dpfit.sources.columns import encode_arrow, is_date_type, is_string_type, type_name
 from dpfit.sources.files.delimiters import delimiter_hint, likely_delimiter
 from dpfit.sources.files.spool import Spool
-from dpfit.sources.problems import no_column
+from dpfit.sources.problems import date_column, no_column
 from dpfit.sources.roles import Roles, feature_places
-from dpfit.sources.shield import shielded
 from dpfit.sources.source import LocalSource, Read, no_rows
-from dpfit.sources.units import wrong_units
+from dpfit.sources.units import arrow_units
 from dpfit.sources.weights import with_weights
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class ScanSource(LocalSource):
             if not len(batch):
                 continue
             features = [
-                encode_arrow(batch.column(name), kind, name) for name, kind in places.items()
+                _encoded_feature(batch.column(name), kind, name) for name, kind in places.items()
             ]
             target = np.zeros(len(batch))
             if self._target is not None:
@@ -217,18 +217,8 @@ class ScanSource(LocalSource):
             if self._weight is not None:
                 weights = encode_arrow(batch.column(self._weight), None, self._weight)
                 features, target = with_weights(features, target, weights)
-            yield Read(features, target, self._units(batch))
-
-    def _units(self, batch: pa.RecordBatch) -> Any:
-        import pyarrow as pa
-
-        if self._unit is None:
-            return None
-        units = batch.column(self._unit)
-        if pa.types.is_integer(units.type) and not units.null_count:
-            return units.to_numpy(zero_copy_only=False)
-        # Strings may not be UTF-8, and dates may be none of Python's.
-        return shielded(units.to_pylist, lambda _: wrong_units())
+            units = None if self._unit is None else arrow_units(batch.column(self._unit))
+            yield Read(features, target, units)
 
     def predict(self, kinds: Sequence[Kind], predictor: Any) -> Any:
         """Return predictions for all rows, without keeping rows."""
@@ -241,8 +231,22 @@ class ScanSource(LocalSource):
             self._spool.close()
 
 
+def _encoded_feature(values: pa.Array, kind: Kind, name: str) -> Array:
+    """Return a feature as numbers.
+
+    Privacy
+    -------
+    The type of one part of a table, or the values of a CSV file, cannot turn a column into dates.
+    Types that contain no value (null) are compatible with all others, and a CSV file has no types;
+    so one row more or less could decide it. Only the schema, or the type in the first part, does.
+    """
+    if not kind.is_date and is_date_type(values.type):
+        raise date_column(name)
+    return encode_arrow(values, kind, name)
+
+
 def arrow_kind(kind: pa.DataType) -> Kind | None:
-    """Return the kind that a type declares, None for strings."""
+    """Return the kind that a type declares, None for strings; null declares numbers at most."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):

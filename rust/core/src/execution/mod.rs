@@ -5,7 +5,6 @@
 
 mod path;
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -16,10 +15,40 @@ use crate::error::{Error, Result, parameter};
 pub(crate) use path::Kind;
 pub use path::Path;
 
-/// Pools by size, and the process that created them.
+/// The pools that were used last, and the process that created them.
 struct Pools {
     process: u32,
-    by_size: Mutex<HashMap<usize, Arc<ThreadPool>>>,
+    recent: Mutex<Recent>,
+}
+
+/// Pools of different sizes, the last one used at the end.
+///
+/// A pool that is not here ends its threads when the last call that runs on it returns. So threads do not accumulate in
+/// a program that tries many values of `n_jobs`.
+#[derive(Debug, Default)]
+struct Recent(Vec<Arc<ThreadPool>>);
+
+impl Recent {
+    /// Two threads of the caller that ask for different sizes in turn do not start new pools all the time.
+    const KEPT: usize = 2;
+
+    /// Return the pool of this size; start it if there is none. Keep it unless it is much larger than the machine.
+    fn pool(&mut self, threads: usize) -> Option<Arc<ThreadPool>> {
+        let known = self.0.iter().position(|pool| pool.current_num_threads() == threads);
+        let pool = if let Some(place) = known {
+            self.0.remove(place)
+        } else {
+            let name = |index| format!("dpfit-{index}");
+            // If the system gives no more threads, the calling thread does all the work.
+            Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?)
+        };
+        if threads <= 4 * allowed() {
+            self.0.push(Arc::clone(&pool));
+            let old = self.0.len().saturating_sub(Self::KEPT);
+            self.0.drain(..old);
+        }
+        Some(pool)
+    }
 }
 
 static POOLS: OnceLock<Pools> = OnceLock::new();
@@ -118,20 +147,12 @@ fn allowed() -> usize {
 /// Return the pool of this size, or `None` in a forked child, where the parent's threads do not exist.
 fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
     let process = std::process::id();
-    let pools = POOLS.get_or_init(|| Pools { process, by_size: Mutex::default() });
+    let pools = POOLS.get_or_init(|| Pools { process, recent: Mutex::default() });
     // Checked before the lock is taken: a thread of the parent may have held it during the fork.
     if pools.process != process {
         return None;
     }
-    let mut by_size = pools.by_size.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(pool) = by_size.get(&threads) {
-        return Some(Arc::clone(pool));
-    }
-    let name = |index| format!("dpfit-{index}");
-    // If the system gives no more threads, the calling thread does all the work.
-    let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?);
-    by_size.insert(threads, Arc::clone(&pool));
-    Some(pool)
+    pools.recent.lock().unwrap_or_else(PoisonError::into_inner).pool(threads)
 }
 
 /// Returns whether the caller wants to stop. It is called on the calling thread, a few times a second.
@@ -195,6 +216,23 @@ mod tests {
             left < 0
         };
         assert_eq!(waves(100, 1, &mut stop, |_| Ok(())), Err(Error::Interrupted));
+    }
+
+    #[test]
+    fn pools_are_reused_but_not_kept_for_good() {
+        let mut recent = Recent::default();
+        let two = recent.pool(2).unwrap();
+        assert!(Arc::ptr_eq(&two, &recent.pool(2).unwrap()));
+        let three = recent.pool(3).unwrap();
+        assert!(Arc::ptr_eq(&two, &recent.pool(2).unwrap()));
+        let held = Arc::downgrade(&three);
+        drop(three);
+        assert!(held.upgrade().is_some());
+        recent.pool(4).unwrap();
+        assert!(held.upgrade().is_none());
+        let huge = Arc::downgrade(&recent.pool(4 * allowed() + 1).unwrap());
+        assert!(huge.upgrade().is_none());
+        assert_eq!(recent.0.len(), Recent::KEPT);
     }
 
     #[test]

@@ -183,11 +183,7 @@ fn places([high, low]: &[[i16; LANES]; 2], edges: &[i32]) -> [u32; LANES] {
 ///
 /// Integers below 2^53, a correctly rounded root and one product: the same bits on every machine.
 #[inline(always)]
-fn places_of_scores(
-    [high, low]: &[[i16; LANES]; 2],
-    squares: &[u32; LANES],
-    edges: &[f64],
-) -> [u32; LANES] {
+fn places_of_scores([high, low]: &[[i16; LANES]; 2], squares: &[u32; LANES], edges: &[f64]) -> [u32; LANES] {
     let residuals = joined(high, low);
     let mut scores = [0.0; LANES];
     for lane in 0..LANES {
@@ -260,9 +256,17 @@ mod tests {
     fn a_score_is_the_residual_times_the_norm() {
         let edges = [6.0, 15.0, 1e9];
         // Residual, squared norm, place.
-        for (residual, square, place) in
-            [(0, 9, 3), (2, 9, 3), (-2, 9, 3), (3, 9, 4), (5, 9, 4), (6, 9, 5), (-6, 9, 1), (-3, 9, 2), (7, 0, 3)]
-        {
+        for (residual, square, place) in [
+            (0, 9, 3),
+            (2, 9, 3),
+            (-2, 9, 3),
+            (3, 9, 4),
+            (5, 9, 4),
+            (6, 9, 5),
+            (-6, 9, 1),
+            (-3, 9, 2),
+            (7, 0, 3),
+        ] {
             let (high, low) = (residual >> RESIDUAL_LOW_BITS, residual & ((1 << RESIDUAL_LOW_BITS) - 1));
             let parts = [[high as i16; LANES], [low as i16; LANES]];
             assert_eq!(places_of_scores(&parts, &[square; LANES], &edges), [place; LANES], "{residual}");

@@ -1,0 +1,201 @@
+"""Processes and threads of every kind draw their own noise, and none of them waits for another.
+
+The target has no relation to the features, and the budget is small, so every released number is
+mostly noise. Two fits give the same double with probability below 1e-12.
+"""
+
+import concurrent.futures
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from dpfit import AdaSSP, PrivateAdditiveRegression, PrivateLinearRegression, TukeyEM, _native
+from dpfit.accounting import PrivacyRecord
+
+PATIENCE = 240.0
+DRAWS = 200
+METHODS = [
+    name
+    for name in ("fork", "forkserver", "spawn")
+    if name in multiprocessing.get_all_start_methods()
+]
+rng = np.random.default_rng(0)
+# Above 200,000 values the core uses its threads.
+X, Y = rng.normal(size=(70_000, 3)), rng.normal(size=70_000)
+FEW = slice(0, 300)
+ESTIMATORS = {
+    "linear": PrivateLinearRegression(epsilon=0.1, n_jobs=2),
+    "additive": PrivateAdditiveRegression(epsilon=0.1, n_jobs=2),
+    "adassp": AdaSSP(epsilon=0.1, n_jobs=2),
+}
+
+pytestmark = [
+    # Python 3.12 warns of forks in processes with threads. That is the subject here.
+    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
+]
+
+
+def draw(_=None):
+    """Return one number of noise, from 90 bits."""
+    return _native.rounded_gaussian(2.0**90, 1, _native.Entropy())[0]
+
+
+def released(name, rows=slice(None)):
+    """Return a number of a new fit that depends on all its noise."""
+    model = clone(ESTIMATORS[name]).fit(X[rows], Y[rows])
+    return float(model.coef_[0] if name == "adassp" else model.intercept_)
+
+
+def all_differ(values):
+    return len(set(values)) == len(values)
+
+
+def repeated(values):
+    """Return whether values are copies; a few equal ones among many are enough."""
+    return not all_differ(values)
+
+
+def test_200_copies_of_one_draw_are_rejected():
+    """What the tests below would say of a generator that a fork has copied."""
+    copied = [draw()] * DRAWS
+    assert repeated(copied)
+    assert repeated([*copied[:2], *(draw() for _ in range(DRAWS - 2))])
+    assert not repeated([draw() for _ in range(DRAWS)])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_processes_draw_their_own_noise(method):
+    context = multiprocessing.get_context(method)
+    draw()
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
+        values = list(pool.map(draw, range(DRAWS), timeout=PATIENCE))
+    assert not repeated([*values, draw()])
+
+
+@pytest.mark.skipif("fork" not in METHODS, reason="the system has no fork")
+def test_200_forks_of_one_process_draw_200_values():
+    """Each child begins with the same memory, and draws once."""
+    entropy = _native.Entropy()
+    _native.rounded_gaussian(2.0**90, 5, entropy)
+    values = []
+    for _ in range(DRAWS):
+        readable, writable = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                value = _native.rounded_gaussian(2.0**90, 1, entropy)[0]
+                os.write(writable, str(value).encode())
+            finally:
+                os._exit(0)
+        os.close(writable)
+        with os.fdopen(readable) as pipe:
+            values.append(int(pipe.read()))
+        assert os.waitpid(child, 0)[1] == 0
+    assert not repeated(values)
+
+
+def test_threads_draw_their_own_noise():
+    """A source that two threads use at the same moment refuses one of them."""
+    entropy = _native.Entropy()
+
+    def from_shared(_):
+        try:
+            return _native.rounded_gaussian(2.0**90, 1, entropy)[0]
+        except RuntimeError as error:
+            if "in use by another thread" not in str(error):
+                raise
+            return None
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        own = list(pool.map(draw, range(DRAWS), timeout=PATIENCE))
+        found = list(pool.map(from_shared, range(DRAWS), timeout=PATIENCE))
+    shared = [value for value in found if value is not None]
+    assert shared
+    assert not repeated([*own, *shared])
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        (method, name)
+        for method in METHODS
+        for name in ESTIMATORS
+        if method == "fork" or name == "linear"
+    ],
+)
+def test_fits_in_processes_after_a_fit_in_the_parent(method, name):
+    """The parent has used its threads, which a forked child does not have."""
+    values = [released(name)]
+    context = multiprocessing.get_context(method)
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
+        values += pool.map(released, [name] * 2, timeout=PATIENCE)
+    assert all_differ(values)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_fits_in_joblib(backend):
+    values = [released("linear")]
+    parallel = joblib.Parallel(2, backend=backend, timeout=PATIENCE)
+    values += parallel(joblib.delayed(released)("linear") for _ in range(2))
+    assert all_differ(values)
+
+
+def test_an_unfitted_estimator_that_was_copied_to_many_fits_has_no_shared_noise():
+    """One object, pickled to every worker: a generator in it would be copied, too."""
+    estimator = TukeyEM(epsilon=50.0, delta=0.1, n_models=20)
+    parallel = joblib.Parallel(2, backend="loky", timeout=PATIENCE)
+    models = parallel(joblib.delayed(estimator.fit)(X[FEW], Y[FEW]) for _ in range(6))
+    assert all(isinstance(model.privacy_, PrivacyRecord) for model in models)
+    assert all_differ([model.coef_.tobytes() for model in models if model.passed_])
+
+
+def test_fits_in_threads_while_others_fork():
+    """Locks that a thread holds at the moment of a fork are held for good in the child."""
+    if "fork" not in METHODS:
+        pytest.skip("the system has no fork")
+    done, values = threading.Event(), []
+
+    def busy():
+        while not done.is_set():
+            values.append(released("linear"))
+
+    threads = [threading.Thread(target=busy) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        context = multiprocessing.get_context("fork")
+        for _ in range(3):
+            with context.Pool(2) as pool:
+                values += pool.starmap_async(released, [("linear",)] * 2).get(PATIENCE)
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+    assert not any(thread.is_alive() for thread in threads)
+    assert all_differ(values)
+
+
+def test_a_process_that_ends_in_the_middle_of_a_fit_does_not_hang():
+    """Threads of the core, and the one that holds BLAS, do not keep a process alive."""
+    code = """
+import threading, numpy as np, sys
+from dpfit import PrivateLinearRegression, release
+true, reached = release.Releaser.release, threading.Event()
+def slow(*arguments):
+    reached.set()
+    threading.Event().wait()
+release.Releaser.release = slow
+x = np.zeros((100_000, 3))
+threading.Thread(target=PrivateLinearRegression().fit, args=(x, x[:, 0]), daemon=True).start()
+reached.wait()
+sys.exit(7)
+"""
+    done = subprocess.run([sys.executable, "-c", code], timeout=PATIENCE, check=False)
+    assert done.returncode == 7
