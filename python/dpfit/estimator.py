@@ -15,15 +15,14 @@ from dpfit._parameters import Budget, budget, entropy, integer, one_of, switch
 from dpfit._typing import Array, Floats, Neighbors
 from dpfit._validation import validate
 from dpfit.accounting import (
+    Bill,
     Charge,
-    Ledger,
-    LedgerEntry,
     LedgerLike,
     PrivacyRecord,
     Provenance,
     utc_now,
 )
-from dpfit.exceptions import ExactScoreWarning, InsecureSeedWarning, ParameterError
+from dpfit.exceptions import ExactScoreWarning, InsecureSeedWarning
 from dpfit.release import Releaser
 
 __all__ = ["PrivateRegressor", "not_enough_memory"]
@@ -79,7 +78,7 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         If memory is short, the message of NumPy contains a shape, and so the number of rows. It is
         replaced.
         """
-        bill: _Bill | None = None
+        bill: Bill | None = None
         try:
             # Released numbers may be wild, and a warning must not reveal that.
             with self._all_or_nothing(), np.errstate(all="ignore"):
@@ -93,7 +92,17 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
                 max_rows = None if unit is None else rows_per_unit
                 unit_name = unit if isinstance(unit, str) else None
                 started = utc_now()
-                bill = self._bill(spend, max_rows, unit_name)
+                charge = Charge(
+                    what=type(self).__name__,
+                    mu=spend.mu if self._is_gaussian else None,
+                    epsilon=spend.epsilon,
+                    delta=spend.delta,
+                    neighbors=cast(Neighbors, neighbors),
+                    protects_units=max_rows is not None,
+                    unit_name=unit_name,
+                    max_rows=max_rows,
+                )
+                bill = Bill.of(self.ledger, charge, is_seeded=self.random_state is not None)
                 X, y = self._checked(X, y, details)
                 source = entropy(self.random_state)
                 releaser = Releaser(
@@ -117,42 +126,12 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         except MemoryError:
             problem = not_enough_memory("this fit")
         except BaseException as error:
-            _add_note(error, bill)
+            if bill is not None:
+                bill.add_note(error)
             raise
-        _add_note(problem, bill)
+        if bill is not None:
+            bill.add_note(problem)
         raise problem
-
-    def _bill(self, spend: Budget, max_rows: int | None, unit_name: str | None) -> _Bill | None:
-        """Return what a fit will charge its ledger, if it has one and that can pay.
-
-        Privacy
-        -------
-        Seeded noise protects nobody, so no cost would be the right one. `BaggingRegressor` and
-        `AdaBoostRegressor` seed their members, and draw rows repeatedly, which a fit cannot see.
-        """
-        if self.ledger is None:
-            return None
-        ledger = Ledger.of(self.ledger)
-        if self.random_state is not None:
-            raise ParameterError(
-                "a fit with random_state is not private and cannot be charged to a ledger",
-                subject="random_state",
-                hint="leave random_state out; ensembles that resample rows, such as "
-                "BaggingRegressor, set it and cannot be used with a ledger",
-            )
-        charge = Charge(
-            what=type(self).__name__,
-            mu=spend.mu if self._is_gaussian else None,
-            epsilon=spend.epsilon,
-            delta=spend.delta,
-            neighbors=self.neighbors,
-            protects_units=max_rows is not None,
-            unit_name=unit_name,
-            max_rows=max_rows,
-        )
-        # Before rows are read. It is checked again when it is written.
-        ledger.check(charge)
-        return _Bill(ledger, charge)
 
     def _checked(self, X: Any, y: Any, details: dict[str, Any]) -> tuple[Any, Any]:
         """Return X and y as `_fit` takes them."""
@@ -239,42 +218,6 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
             rows = validate(self, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
             return cast(Floats, rows)
         raise not_enough_memory("these predictions")
-
-
-class _Bill:
-    """What a fit charges its ledger, as soon as it releases something."""
-
-    def __init__(self, ledger: Ledger, charge: Charge) -> None:
-        self._ledger, self._charge = ledger, charge
-        self._entry: LedgerEntry | None = None
-
-    def __call__(self) -> None:
-        """Write the entry."""
-        (self._entry,) = self._ledger.reserve(self._charge)
-
-    def note(self) -> str | None:
-        """Return what to tell whoever sees the fit fail, if it has been charged."""
-        if self._entry is None:
-            return None
-        return (
-            f"the fit failed after it was charged: entry {self._entry.number} of the ledger "
-            f"{self._ledger.path!r}"
-        )
-
-    def provenance(self) -> Provenance:
-        """Return when the entry was written, for which data set, and its ID."""
-        assert self._entry is not None
-        return Provenance(
-            fitted_at=self._entry.time,
-            dataset=self._ledger.dataset,
-            ledger_entry=self._entry.id,
-        )
-
-
-def _add_note(error: BaseException, bill: _Bill | None) -> None:
-    note = None if bill is None else bill.note()
-    if note is not None:
-        error.add_note(note)
 
 
 def _warn_of_exact_score() -> None:

@@ -34,6 +34,7 @@ True
 from dpfit._typing import Neighbors
 from dpfit.accounting._checks import DELTA_RANGE, EPSILON_RANGE
 from dpfit.accounting.accountant import GDPAccountant
+from dpfit.accounting.bill import Bill
 from dpfit.accounting.budget import BudgetTracker
 from dpfit.accounting.events import ApproximateRelease, Event, Release, event_from_dict
 from dpfit.accounting.gdp import (
@@ -53,6 +54,7 @@ __all__ = [
     "DELTA_RANGE",
     "EPSILON_RANGE",
     "ApproximateRelease",
+    "Bill",
     "BudgetTracker",
     "Charge",
     "Event",

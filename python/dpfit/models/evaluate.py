@@ -14,7 +14,7 @@ import numpy as np
 
 from dpfit._parameters import Budget, entropy, integer
 from dpfit._typing import Batch, Floats
-from dpfit.accounting import BudgetTracker, PrivacyRecord
+from dpfit.accounting import Bill, BudgetTracker, Charge, LedgerLike, PrivacyRecord
 from dpfit.exceptions import Code, NotFiniteError, ParameterError
 from dpfit.models.calibration import Pieces
 from dpfit.models.evaluation import Evaluation, MeasuredNumber
@@ -86,6 +86,7 @@ def evaluate(
     *,
     unit: Any,
     max_rows: int | None,
+    ledger: LedgerLike | None,
     random_state: Any,
 ) -> Evaluation:
     """Measure how good a fitted model is; see :meth:`~dpfit.models.base.PrivateModel.evaluate`.
@@ -103,7 +104,25 @@ def evaluate(
     source = evaluation_source(estimator, X, y, unit, model)
     random = entropy(random_state)
     neighbors = model.privacy.neighbors
-    releaser = Releaser(random, neighbors, n_jobs=estimator.n_jobs, rows_per_unit=rows_per_unit)
+    unit_name = unit if isinstance(unit, str) else None
+    charge = Charge(
+        what=f"evaluation of {model.estimator}",
+        mu=spend.mu,
+        epsilon=spend.epsilon,
+        delta=spend.delta,
+        neighbors=neighbors,
+        protects_units=max_rows is not None,
+        unit_name=unit_name,
+        max_rows=max_rows,
+    )
+    bill = Bill.of(ledger, charge, is_seeded=random_state is not None)
+    releaser = Releaser(
+        random,
+        neighbors,
+        n_jobs=estimator.n_jobs,
+        rows_per_unit=rows_per_unit,
+        reserve=bill,
+    )
     change = PredictionsAndResiduals(model)
     reading = Reading(model.missing, estimator.n_jobs, max_rows, tell_nothing, change)
     rows_are_public = neighbors == "replace" and model.missing == "error" and unit is None
@@ -120,13 +139,15 @@ def evaluate(
     except ParameterError as error:
         problem = error_in_prediction(error)
     if found is None:
+        if bill is not None:
+            bill.add_note(problem)
         raise problem
     record = PrivacyRecord.from_events(
         releaser.events,
         **cast(Any, spend.named()),
         insecure_seed=random.is_insecure,
         max_rows=None if unit is None else rows_per_unit,
-        unit_name=unit if isinstance(unit, str) else None,
+        unit_name=unit_name,
         notes=("Rows with missing values were dropped.",) if model.missing == "drop" else (),
     )
     return Evaluation(estimator=model.estimator, privacy=record, **found)

@@ -76,6 +76,10 @@ def evaluate(
             help="Largest number of rows to use per person. Needs --unit.",
         ),
     ] = None,
+    ledger: Annotated[
+        str | None,
+        _privacy(metavar="LEDGER", help="Pay from the budget in this file (dpfit ledger create)."),
+    ] = None,
     format: TableFormat = None,
     delimiter: Delimiter = ",",
     json: Json = False,
@@ -103,7 +107,14 @@ def evaluate(
     fitted = inputs.open_model(model)
     scan = _prepared(fitted, scan, target, unit)
     found = fitted.evaluate(
-        scan, target, epsilon=epsilon, delta=delta, mu=mu, unit=unit, max_rows=max_rows
+        scan,
+        target,
+        epsilon=epsilon,
+        delta=delta,
+        mu=mu,
+        unit=unit,
+        max_rows=max_rows,
+        ledger=ledger,
     )
     if fitted.privacy_.insecure_seed:
         print_note(f"NOT PRIVATE: the noise of {model} came from a fixed seed.")
