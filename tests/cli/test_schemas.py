@@ -50,7 +50,7 @@ def test_a_fit_does_not_guess(place, quick):
     assert run(place, line, program=quick).returncode == 0
     assert dpfit.load(place / "m.json").model_.kinds == (dpfit.Numeric(),)
     assert run(place, "schema infer flags.csv -t y -o s.json", program=quick).returncode == 0
-    assert run(place, f"{line} --schema s.json", program=quick).returncode == 0
+    assert run(place, f"{line} --force --schema s.json", program=quick).returncode == 0
     assert dpfit.load(place / "m.json").model_.kinds == (dpfit.Binary(),)
 
 

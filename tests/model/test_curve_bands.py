@@ -16,7 +16,7 @@ from dpfit import (
     PrivateAdditiveRegression,
     Schema,
 )
-from dpfit.models.curve_tests import curve_tests
+from dpfit.models.significance import significance
 
 from .tables import seeded
 
@@ -98,7 +98,7 @@ def test_bands_hold_the_curve():
 
 
 def test_what_a_summary_says_of_curves():
-    tests = dict(zip(SCHEMA, curve_tests(fitted().model_), strict=True))
+    tests = dict(zip(SCHEMA, significance(fitted().model_), strict=True))
     assert tests["bent"].p_no_effect < 1e-6
     assert tests["bent"].p_line < 1e-6
     assert tests["straight"].p_no_effect < 1e-6
@@ -124,7 +124,7 @@ def test_what_a_summary_says_of_curves():
 
 def test_shrinkage_leaves_fewer_degrees_of_freedom():
     few, many = (
-        np.mean([curve_tests(fitted(seed, epsilon).model_)[2].edf for seed in range(10)])
+        np.mean([significance(fitted(seed, epsilon).model_)[2].edf for seed in range(10)])
         for epsilon in (0.5, 50.0)
     )
     # Of a column without effect, at most what was fitted is left.
@@ -137,7 +137,7 @@ def test_p_values_of_curves_without_effect_are_uniform():
     found = np.array(
         [
             [tests[2].p_no_effect, tests[1].p_line, tests[4].p_no_effect]
-            for tests in (curve_tests(fitted(seed).model_) for seed in range(100))
+            for tests in (significance(fitted(seed).model_) for seed in range(100))
         ]
     )
     for values in found.T:
@@ -146,8 +146,8 @@ def test_p_values_of_curves_without_effect_are_uniform():
 
 def test_inference_about_the_rows_has_smaller_p_values():
     model = fitted()
-    population = curve_tests(model.model_, "population")
-    sample = curve_tests(model.model_, "sample")
+    population = significance(model.model_, "population")
+    sample = significance(model.model_, "sample")
     # The error is smaller, so that the statistic is larger.
     assert sample[2].p_no_effect < population[2].p_no_effect
     shown = [row[-2] for row in model.summary(inference="sample").rows]

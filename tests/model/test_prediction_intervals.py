@@ -166,7 +166,7 @@ def test_a_target_that_the_noise_hides(cls):
     assert model.status_ == "nothing"
     with pytest.warns(HiddenTargetWarning, match="the noise hides where the target lies"):
         predictions = model.predict(frame)
-    assert not predictions.to_numpy().any()
+    assert not predictions.any()
     assert model.intercept_ == 0.0
     with pytest.warns(HiddenTargetWarning):
         found = model.predict(frame, 0.95, kind="observation")

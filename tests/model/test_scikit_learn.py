@@ -59,7 +59,8 @@ def expected_failures(estimator):
     return found
 
 
-@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
+# Not strict: where the noise hides the target, all fits predict the same constant.
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures, xfail_strict=False)
 def test_checks(estimator, check):
     check(estimator)
 

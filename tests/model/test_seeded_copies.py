@@ -54,7 +54,9 @@ def test_an_ordinary_model_does_not_warn(cls):
 def test_an_ensemble_that_seeds_its_members_warns_whoever_gets_it(n_jobs):
     """`BaggingRegressor` gives each member a seed of its own, from a generator of NumPy's."""
     with pytest.warns(InsecureSeedWarning):
-        ensemble = BaggingRegressor(PrivateLinearRegression(), 2, n_jobs=n_jobs).fit(X, Y)
+        ensemble = BaggingRegressor(PrivateLinearRegression(max_weight=4.0), 2, n_jobs=n_jobs).fit(
+            X, Y
+        )
     assert all(member.privacy_.insecure_seed for member in ensemble.estimators_)
     data = pickle.dumps(ensemble)
     with pytest.warns(InsecureSeedWarning, match="not private") as found:

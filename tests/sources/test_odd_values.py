@@ -156,7 +156,7 @@ def test_decimals_with_a_negative_scale(tmp_path):
         rows = LIBRARIES[library](table, tmp_path)
         model = PrivateLinearRegression(epsilon=1.0).fit(rows, "y")
         rows = LIBRARIES[library](table.slice(0, 2), tmp_path)
-        expected = model.predict(pa.table({"a": [0.0, 100.0]})).to_numpy()
+        expected = model.predict(pa.table({"a": [0.0, 100.0]}))
         np.testing.assert_array_equal(np.asarray(model.predict(rows)), expected)
     with pytest.raises(ParameterError) as caught:
         PrivateLinearRegression(epsilon=1.0, max_rows=1).fit(

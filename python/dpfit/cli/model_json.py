@@ -95,9 +95,9 @@ def _coefficients(model: Model) -> dict[str, Any]:
 
 def _curves(model: Model) -> dict[str, Any]:
     """Return the curves of an additive model."""
-    from dpfit.models.curve_tests import curve_tests
+    from dpfit.models.significance import significance
 
-    found, tests = [], curve_tests(model)
+    found, tests = [], significance(model)
     for place, name in enumerate(model.column_names):
         x, height = model.curve(place)
         ends, test = _finite(model.column_ranges[place]), tests[place]

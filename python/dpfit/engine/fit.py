@@ -175,7 +175,8 @@ def _columns(
         if marginal is None or marginal.is_point():
             found.append(Column(kind))
         else:
-            found.append(Column(kind, Knots.at_quantiles(marginal, positions, _OUTER)))
+            knots = Knots.at_quantiles(marginal, positions, _OUTER, kind.bounds)
+            found.append(Column(kind, knots))
     return found
 
 

@@ -25,7 +25,7 @@ _BEND = 0.5
 _SMOOTHNESS = 2.0
 # No variance falls below this share of what it was: nothing is excluded for good.
 _LEAST = 1e-3
-_ITERATIONS = 3
+_ITERATIONS = 10
 
 
 @dataclass(frozen=True, eq=False)

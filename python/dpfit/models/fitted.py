@@ -86,14 +86,7 @@ class FittedModel(PrivateRegressor):
         check_is_fitted(self)
         model = self.model_
         predictor: Predictor = model.predict
-        source = prediction_source(self, X, model)
         if interval is not None:
-            if isinstance(source, ClusterSource):
-                raise ParameterError(
-                    "interval requires a table that is read by this process",
-                    subject="interval",
-                    hint="compute the table, or read its files with scan_parquet",
-                )
             predictor = functools.partial(
                 model.predict_with_interval,
                 level=checked_level(interval, "interval"),
@@ -103,6 +96,13 @@ class FittedModel(PrivateRegressor):
         found: Any = None
         problem: Exception | None = None
         try:
+            source = prediction_source(self, X, model)
+            if interval is not None and isinstance(source, ClusterSource):
+                raise ParameterError(
+                    "interval requires a table that is read by this process",
+                    subject="interval",
+                    hint="compute the table, or read its files with scan_parquet",
+                )
             found = source.predict(model.kinds, predictor)
         except ParameterError as error:
             problem = error_in_prediction(error)

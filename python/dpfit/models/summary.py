@@ -10,7 +10,7 @@ import numpy as np
 
 from dpfit.accounting.statement import rounded_up
 from dpfit.models.coefficients import Coding, matrix_of
-from dpfit.models.curve_tests import curve_tests
+from dpfit.models.significance import significance
 from dpfit.models.effects import Levels, Line
 from dpfit.models.estimates import Inference, checked_level
 from dpfit.models.names import distinct, shortened
@@ -253,7 +253,7 @@ def additive_summary(model: Model, inference: Inference = "population") -> Summa
     """Return the summary of an additive model."""
     rows = []
     ranges = model.column_ranges
-    tests = curve_tests(model, inference)
+    tests = significance(model, inference)
     columns: dict[str, list[Any]] = {"column": model.column_names}
     for place, (name, width) in enumerate(
         zip(model.column_names, range_texts(ranges), strict=True)

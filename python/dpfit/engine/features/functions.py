@@ -48,16 +48,24 @@ class Knots:
     products: Floats
 
     @classmethod
-    def at_quantiles(cls, marginal: Marginal, positions: Floats, outer: float) -> Knots | None:
+    def at_quantiles(
+        cls,
+        marginal: Marginal,
+        positions: Floats,
+        outer: float,
+        bounds: tuple[float, float] | None = None,
+    ) -> Knots | None:
         """Return knots between two quantiles; None if the column is constant.
 
         There is at most one for each position, from zero at the first quantile to one at the last.
         Knots are at least half a bin of the marginal apart: it does not show what is closer. The
         rows of a bin that stands alone may all have one value, so it has one knot, in its middle:
         a curve between two would bend by noise alone. There is one more at either end if rows
-        beyond are not cut off (:meth:`Marginal.ends`).
+        beyond are not cut off (:meth:`Marginal.ends`). All are within the public bounds.
         """
         wide = marginal.ends(outer)
+        if bounds is not None:
+            wide = max(wide[0], bounds[0]), min(wide[1], bounds[1])
         outer = marginal.outside(outer)
         ends = marginal.quantiles([outer, 1.0 - outer])
         # The rows of the outermost bins may all be at an edge of it: integers often are.

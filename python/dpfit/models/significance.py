@@ -17,7 +17,7 @@ from dpfit.models.numbers import NONE
 if TYPE_CHECKING:
     from dpfit.models.model import Model
 
-__all__ = ["CurveTest", "curve_tests"]
+__all__ = ["CurveTest", "significance"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class CurveTest:
         return f"{self.edf:.1f}" if math.isfinite(self.edf) else NONE
 
 
-def curve_tests(model: Model, inference: Inference = "population") -> list[CurveTest]:
+def significance(model: Model, inference: Inference = "population") -> list[CurveTest]:
     """Return the tests of every column.
 
     Effective degrees of freedom are those of a linear shrinkage: a part of the parameters that is
