@@ -38,6 +38,8 @@ _TYPICAL_TAU = 3.0
 _EVIDENCE = 3.0
 # A look at bends is worth its budget if it can show some that explain this share of the variance.
 _VISIBLE = 0.1
+# How much more than noise the bias of coefficients counts, which is the same in all fits.
+_BIAS = 2.0
 
 
 @dataclass(frozen=True)
@@ -347,7 +349,7 @@ class Stage:
                 cost = rounds.cost * self._rows_per_unit / mu_last
                 if self._infers:
                     # Every coefficient has to be right, and not the predictions alone.
-                    cost /= math.sqrt(len(theta))
+                    cost /= math.sqrt(len(theta)) * (_BIAS if schedule.products else 1.0)
                 # A score is a residual times the length of its row.
                 tails = self._tails.times(room(len(theta)))
                 threshold = best_threshold(counts.value, counts.sigma, self._rows, cost, tails)
