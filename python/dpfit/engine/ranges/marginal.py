@@ -12,6 +12,9 @@ from dpfit._typing import Floats
 
 __all__ = ["Marginal", "on_simplex"]
 
+# Bins contain their lower edges only. So the bins of a column that is never positive end a little
+# above zero, by less than this share of their range.
+_ABOUT_ZERO = 2.0**-20
 _NOISY = 2.0
 _MOST_OUTSIDE = 0.05
 # The least share of rows that are taken to lie beyond what is seen.
@@ -85,8 +88,9 @@ class Marginal:
         below, above = low - width, high + width
         if self.edges[0] >= 0.0:
             below = max(below, 0.0)
-        if self.edges[-1] <= 0.0:
-            above = min(above, 0.0)
+        last = float(self.edges[-1])
+        if last <= _ABOUT_ZERO * (last - float(self.edges[0])):
+            above = min(above, max(last, 0.0))
         return below, above
 
     def with_hidden(self, low: float, high: float) -> Marginal:
