@@ -4,19 +4,25 @@ import numpy as np
 import pytest
 
 from dpfit import Binary, Categorical, Numeric
+from dpfit.engine.covariance import Covariance
 from dpfit.engine.features.basis import Basis, Column
 from dpfit.engine.features.functions import Knots
 from dpfit.engine.ranges.marginal import Marginal
-from dpfit.engine.strategy import Bends, Curves, Lines, Pieces
+from dpfit.engine.stage import Estimate, _correlations
+from dpfit.engine.strategy import Bends, Curves, Lines, Pieces, _nearest
+from dpfit.engine.whitening import Coordinates
+from dpfit.release import Released
 
 KNOTS = Knots.at_quantiles(Marginal.uniform(0.0, 10.0), Lines().positions, 0.01)
 LAST = len(KNOTS.places) - 1
 # Rows of a uniform column, far more than there are knots.
 ROWS = (np.arange(10_000) + 0.5) / 1000.0
 STEP = 2.0**-15
+# The correlations of the only column.
+ALONE = np.ones(1)
 
 
-def bends(curve, *, noise=1e-9, sampling=1e-9, residual=0.0, pieces=None, draw=None):
+def bends(curve, *, noise=1e-9, sampling=1e-9, residual=0.0, pieces=None, draw=None, related=ALONE):
     """Return how the residuals of a line depend on a column whose relation is a given curve."""
     pieces = np.arange(LAST + 1) if pieces is None else pieces
     line = np.interp(ROWS, KNOTS.places, KNOTS.lines([(0, LAST)])[:, 0])
@@ -28,7 +34,7 @@ def bends(curve, *, noise=1e-9, sampling=1e-9, residual=0.0, pieces=None, draw=N
     if draw is not None:
         coefficient += draw.normal(0.0, np.sqrt(sampling))
         sums += draw.normal(0.0, np.sqrt(noise), len(sums))
-    return Bends(coefficient, pieces, sums, noise, sampling, residual)
+    return Bends(coefficient, related, pieces, sums, noise, sampling, residual)
 
 
 def ends(found):
@@ -96,10 +102,84 @@ def test_a_kink_within_the_error_or_small_against_residuals_does_not_shorten_the
 
 
 def test_the_evidence_is_the_larger_of_error_and_material_share():
-    nothing = np.zeros(3)
-    assert Bends(0.0, np.arange(4), nothing, 1.0, 0.5, 1.0).evidence == pytest.approx(14.0)
-    assert Bends(0.0, np.arange(4), nothing, 1.0, 0.5, 1000.0).evidence == pytest.approx(20.0)
-    assert Bends(0.0, np.arange(4), nothing, 0.0, 0.0, 1.0).evidence == pytest.approx(0.02)
+    def evidence(noise, sampling, residual):
+        knots, nothing = np.arange(4), np.zeros(3)
+        return Bends(0.0, np.ones(1), knots, nothing, noise, sampling, residual).evidence
+
+    assert evidence(1.0, 0.5, 1.0) == pytest.approx(14.0)
+    assert evidence(1.0, 0.5, 1000.0) == pytest.approx(20.0)
+    assert evidence(0.0, 0.0, 1.0) == pytest.approx(0.02)
+
+
+def test_the_gain_of_a_line_is_what_it_explains_beyond_the_whole_one_and_the_evidence():
+    found = bends(kinked, residual=1.0)
+    line = _nearest(KNOTS, found)
+    lines = KNOTS.lines([(0, LAST), line.ends])
+    shared = KNOTS.covariances(lines, lines[:, 0])
+    whole, shorter = np.square(found.coefficient * shared + found.covariances(KNOTS, lines))
+    assert line.ends[1] == 8
+    assert line.gain == pytest.approx(shorter - whole - 0.02)
+    assert line.gain > 0.0
+    # The whole line explains what it explains, and has the evidence against it.
+    same = _nearest(KNOTS, bends(straight, residual=1.0))
+    assert same.ends == (0, LAST)
+    assert same.gain == pytest.approx(-0.02)
+
+
+# Three columns: all bends are of the first kind, less and less of them.
+STRENGTHS = (1.0, 0.7, 0.4)
+
+
+def shortened(correlations, order=(0, 1, 2)):
+    """Return which of three columns have shorter lines, by their correlations.
+
+    In `order` are the columns from the one with the strongest bend to the one with the weakest.
+    """
+    parts = [None] * 3
+    for column, strength in zip(order, STRENGTHS, strict=True):
+        parts[column] = bends(
+            lambda x, strength=strength: strength * kinked(x), related=correlations[column]
+        )
+    chosen = Lines().chosen([Column(Numeric(), KNOTS)] * 3, parts)
+    return [bool(column.knots.places[-1] < KNOTS.places[-1]) for column in chosen]
+
+
+def correlated(*, first_second=0.0, first_third=0.0, second_third=0.0):
+    found = np.eye(3)
+    found[0, 1] = found[1, 0] = first_second
+    found[0, 2] = found[2, 0] = first_third
+    found[1, 2] = found[2, 1] = second_third
+    return found
+
+
+def test_unrelated_columns_are_all_shortened():
+    assert shortened(np.eye(3)) == [True] * 3
+    weak = correlated(first_second=0.49, first_third=-0.49, second_third=0.49)
+    assert shortened(weak) == [True] * 3
+
+
+@pytest.mark.parametrize("correlation", [0.51, 0.9, 1.0, -0.51, -0.9])
+def test_of_two_related_columns_only_the_one_that_explains_more_is_shortened(correlation):
+    related = correlated(first_second=correlation)
+    assert shortened(related) == [True, False, True]
+    # The order of the columns does not matter.
+    assert shortened(related, order=(1, 0, 2)) == [False, True, True]
+    assert shortened(related, order=(2, 1, 0)) == [False, True, True]
+
+
+def test_a_column_that_was_left_alone_does_not_hold_others_back():
+    """The second one is related to both others; these are not related to each other."""
+    chain = correlated(first_second=0.8, second_third=0.8, first_third=0.3)
+    assert shortened(chain) == [True, False, True]
+    assert shortened(chain, order=(1, 0, 2)) == [False, True, False]
+
+
+def test_a_column_without_a_bend_does_not_hold_related_ones_back():
+    everything = np.ones((2, 2))
+    parts = [bends(straight, related=everything[0]), bends(kinked, related=everything[1])]
+    chosen = Lines().chosen([Column(Numeric(), KNOTS)] * 2, parts)
+    assert chosen[0].knots.places.tolist() == [KNOTS.places[0], KNOTS.places[-1]]
+    assert chosen[1].knots.places[-1] == KNOTS.places[8]
 
 
 @pytest.mark.parametrize(("slope", "most"), [(0.0, 0.3), (0.01, 0.25), (0.1, 0.25), (0.3, 0.1)])
@@ -145,8 +225,30 @@ def test_at_first_all_lines_are_whole():
         assert found.places.tolist() == [KNOTS.places[0], KNOTS.places[-1]]
 
 
+def test_correlations_are_those_of_lines_by_column():
+    """The fourth function is the line of column 1, the last one that of column 4."""
+    p = len(FIRST.functions)
+    moments = np.diag([1.0, 0.2, 0.3, 1.1, 0.5, 0.9])
+    moments[3, 5] = moments[5, 3] = -0.6
+    moments[3, 4] = moments[4, 3] = 0.2
+    prior, rows = FIRST.prior(1.0), 1000.0
+    expected = np.array([function.variance for function in FIRST.functions])
+    found = Coordinates.start(np.ones(p), expected, np.zeros(p, dtype=bool))
+    gram = rows * found.matrix.T @ moments @ found.matrix / found.bound**2
+    found = found.again(Released(gram, (1e-9,)), rows, prior, 1e-9)
+    nothing = np.zeros((p, p))
+    covariance = Covariance(nothing, nothing, nothing)
+    estimate = Estimate(
+        FIRST, np.zeros(p), np.zeros(p), covariance, nothing, None, 1, coordinates=found
+    )
+    expected = np.zeros((5, 5))
+    expected[1, 1] = expected[4, 4] = 1.0
+    expected[1, 4] = expected[4, 1] = -0.6 / np.sqrt(1.1 * 0.9)
+    assert _correlations(estimate, 5) == pytest.approx(expected, abs=1e-6)
+
+
 def test_lines_flags_and_levels_stay_in_the_order_of_columns():
-    shorter = bends(lambda x: np.minimum(x, KNOTS.places[5]))
+    shorter = bends(lambda x: np.minimum(x, KNOTS.places[5]), related=np.zeros(len(COLUMNS)))
     chosen = Lines().chosen(COLUMNS, [None, bends(straight), None, None, shorter])
     basis = Basis.curves(chosen)
     assert [(f.column, f.level) for f in basis.functions] == [
