@@ -1,4 +1,7 @@
-"""Coordinates: white without noise, corrected by a second X'X, errors as the rounds have them."""
+"""Coordinates: white without noise, as the marginals say where the noise hides all else."""
+
+import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -7,107 +10,362 @@ from hypothesis import strategies as st
 
 from dpfit.engine.covariance import Path, plain_covariance
 from dpfit.engine.features.gram import ScaledGram
-from dpfit.engine.shrinkage import Prior
-from dpfit.engine.whitening import Coordinates, first_scales, room
+from dpfit.engine.shrinkage import Prior, water_filling
+from dpfit.engine.solve import noise_norm
+from dpfit.engine.whitening import Coordinates, first_scales, room, wide_room
 from dpfit.release import Released
 
 quick = settings(max_examples=80, deadline=None)
 ROWS = 1000.0
 TINY = 1e-9
+# Noise so small, in coefficients, that all directions are worth it.
+CHEAP = 1e-6
 
 
-def moments(rng, p):
-    """Draw a matrix of second moments: the constant is first, some columns are nearly the same."""
+def drawn_moments(rng, p):
+    """Draw a matrix of second moments of functions with variance one."""
     mixed = rng.normal(size=(p, p)) @ np.diag(rng.uniform(0.3, 1.0, p))
     found = mixed @ mixed.T / p + 0.05 * np.eye(p)
     size = np.sqrt(np.diag(found))
     return found / np.outer(size, size)
 
 
+def drawn_bends(rng, p):
+    """Draw which functions are bends; the first one is the constant."""
+    return (rng.random(p) < 0.4) & (np.arange(p) > 0)
+
+
 def noisy(rng, matrix, sigma):
-    noise = rng.normal(0.0, sigma / np.sqrt(2.0), matrix.shape)
-    noise = np.triu(noise, 1)
+    noise = np.triu(rng.normal(0.0, sigma / np.sqrt(2.0), matrix.shape), 1)
     return matrix + noise + noise.T + np.diag(rng.normal(0.0, sigma, len(matrix)))
 
 
-def first(rng, p, *, noise=1e-6, sigma=TINY, truth=None):
-    truth = moments(rng, p) if truth is None else truth
-    prior = Prior(np.concatenate([[1.0], np.full(p - 1, 0.5 / p)]))
-    scales = np.maximum(first_scales(np.ones(p), prior, noise), 1e-3)
-    gram = ROWS * np.outer(scales, scales) * truth
-    released = Released(noisy(rng, gram, sigma), (sigma,))
-    return Coordinates.first(ScaledGram(released, scales), ROWS, prior, noise), truth
+def prior_of(p):
+    return Prior(np.concatenate([[1.0], np.full(p - 1, 0.5 / p)]))
+
+
+def start(p, is_bend=None, noise=CHEAP):
+    scales = first_scales(np.ones(p), prior_of(p), noise)
+    is_bend = np.zeros(p, dtype=bool) if is_bend is None else is_bend
+    return Coordinates.start(np.maximum(scales, 1e-2 * scales.max()), np.ones(p), is_bend)
+
+
+def exact_gram(coordinates, truth):
+    """Return X'X of rows z divided by the bound, without noise."""
+    return ROWS * coordinates.matrix.T @ truth @ coordinates.matrix / coordinates.bound**2
+
+
+def again(rng, coordinates, truth, sigma, noise=CHEAP):
+    """Return the coordinates that follow from one more X'X with its noise."""
+    gram = noisy(rng, exact_gram(coordinates, truth), sigma)
+    return coordinates.again(Released(gram, (sigma,)), ROWS, prior_of(len(truth)), noise)
+
+
+def relative(coordinates, truth, squares):
+    """Return the true second moments of coordinates, relative to `squares` on their diagonal."""
+    size = np.sqrt(squares)
+    return coordinates.matrix.T @ truth @ coordinates.matrix / np.outer(size, size)
+
+
+def edge(coordinates, share):
+    """Return the noise whose spectral norm is a share of the mean square of a coordinate."""
+    p = len(coordinates.variances)
+    return share / p * ROWS / coordinates.bound**2 / noise_norm(p, 1.0)
+
+
+# ------------------------------------------------------------------------------ before any X'X
+
+
+@quick
+@given(st.integers(1, 12), st.integers(0, 1000))
+def test_at_the_start_coordinates_are_functions_bends_last(p, seed):
+    rng = np.random.default_rng(seed)
+    scales, variances = rng.uniform(0.1, 2.0, p), rng.uniform(0.1, 2.0, p)
+    is_bend = drawn_bends(rng, p)
+    found = Coordinates.start(scales, variances, is_bend)
+    order = np.concatenate([np.flatnonzero(~is_bend), np.flatnonzero(is_bend)])
+    assert found.before == (~is_bend).sum()
+    assert np.count_nonzero(found.matrix) == p
+    shares = (found.matrix[order].diagonal() ** 2) * variances[order]
+    assert shares == pytest.approx(found.variances)
+    assert found.matrix[order].diagonal() / scales[order] == pytest.approx(
+        np.full(p, found.matrix[order[0], 0] / scales[order[0]])
+    )
+    assert found.variances.sum() == pytest.approx(1.0)
+    assert found.moments == pytest.approx(np.diag(variances))
+    assert found.norm == pytest.approx(1.0)
+    assert found.bound == room(p)
+    assert not found.slack.any()
+
+
+@quick
+@given(st.integers(1, 12), st.integers(0, 1000))
+def test_the_released_gram_is_told_in_the_order_of_the_functions(p, seed):
+    rng = np.random.default_rng(seed)
+    truth, found = drawn_moments(rng, p), start(p, drawn_bends(rng, p))
+    gram = ScaledGram.of(Released(exact_gram(found, truth), (2.0,)), found.matrix / found.bound)
+    assert gram.value == pytest.approx(ROWS * truth * np.outer(gram.scales, gram.scales))
+    assert gram.sigma == 2.0
+    assert np.all(gram.scales > 0.0)
+
+
+# ------------------------------------------------------------------------------- without noise
 
 
 @quick
 @given(st.integers(1, 12), st.integers(0, 1000))
 def test_coordinates_are_white_if_nothing_is_noisy(p, seed):
-    found, truth = first(np.random.default_rng(seed), p)
-    second = found.matrix.T @ truth @ found.matrix
-    assert second == pytest.approx(np.diag(found.variances), abs=1e-5)
-    assert found.variances.sum() == pytest.approx(1.0)
-    assert found.bound == pytest.approx(room(p), rel=1e-4)
-    # Nothing matters less than the noise here, so all directions are used, nearly equally.
+    rng = np.random.default_rng(seed)
+    truth, first = drawn_moments(rng, p), start(p, drawn_bends(rng, p))
+    found = again(rng, first, truth, TINY)
+    # Nothing matters less than the noise here, so all directions are used.
     assert len(found.variances) == p
+    assert found.variances.sum() == pytest.approx(1.0)
     assert found.inverse @ found.matrix == pytest.approx(np.eye(p), abs=1e-6)
+    assert relative(found, truth, found.variances) == pytest.approx(np.eye(p), abs=1e-6)
+    assert found.known == pytest.approx(np.eye(p), abs=1e-6)
+    assert found.left == pytest.approx(np.zeros((p, p)), abs=1e-6)
+    assert found.steps == pytest.approx(found.variances, rel=1e-6)
+    assert found.moments == pytest.approx(truth, abs=1e-6)
+    assert found.norm == pytest.approx(1.0)
+    assert found.bound == pytest.approx(room(p))
+    assert found.is_sure
+
+
+@quick
+@given(st.integers(2, 12), st.integers(0, 1000), st.sampled_from([TINY, 0.5, 5.0, 50.0]))
+def test_lines_and_levels_have_coordinates_of_their_own(p, seed, sigma):
+    rng = np.random.default_rng(seed)
+    truth, is_bend = drawn_moments(rng, p), drawn_bends(rng, p)
+    found = again(rng, start(p, is_bend), truth, sigma)
+    twice = again(rng, found, truth, sigma)
+    for each in (found, twice):
+        assert each.before <= (~is_bend).sum()
+        assert not each.matrix[is_bend, : each.before].any()
+        assert len(each.variances) - each.before <= is_bend.sum()
+
+
+@quick
+@given(st.integers(3, 12), st.integers(0, 1000), st.sampled_from([TINY, 0.5, 5.0]))
+def test_what_is_seen_of_lines_does_not_depend_on_bends(p, seed, sigma):
+    """Their directions of variance one are those that a linear model would have."""
+    rng = np.random.default_rng(seed)
+    truth, is_bend = drawn_moments(rng, p), np.arange(p) >= 2
+    first = start(p, is_bend)
+    gram = noisy(rng, exact_gram(first, truth), sigma)
+    other = gram.copy()
+    other[2:, 2:] *= 1.5
+    other[:2, 2:] *= 0.5
+    other[2:, :2] *= 0.5
+
+    def squared(value):
+        found = first.again(Released(value, (sigma,)), ROWS, prior_of(p), CHEAP)
+        lines = found.matrix[:2, : found.before]
+        return (lines / found.variances[: found.before]) @ lines.T
+
+    assert squared(gram) == pytest.approx(squared(other), rel=1e-6, abs=1e-9)
+
+
+# --------------------------------------------------------------------------------- water-filling
 
 
 @quick
 @given(st.integers(2, 12), st.integers(0, 1000), st.floats(1e-4, 1e3))
 def test_directions_that_are_not_worth_the_noise_are_left_out(p, seed, noise):
-    found, truth = first(np.random.default_rng(seed), p, noise=noise)
-    second = found.matrix.T @ truth @ found.matrix
+    rng = np.random.default_rng(seed)
+    truth = drawn_moments(rng, p)
+    found = again(rng, start(p, noise=noise), truth, TINY, noise)
     assert 1 <= len(found.variances) <= p
-    assert second == pytest.approx(np.diag(found.variances), abs=1e-5)
+    assert relative(found, truth, found.variances) == pytest.approx(
+        np.eye(len(found.variances)), abs=1e-5
+    )
+    assert found.variances.sum() == pytest.approx(1.0)
     if noise > 100.0:
         assert len(found.variances) < p
+
+
+@pytest.mark.parametrize("noise", [1e-6, 0.01, 0.1, 1.0])
+def test_uncorrelated_functions_get_the_shares_of_water_filling(noise):
+    prior = Prior(np.array([1.0, 0.3, 0.1, 0.03, 1e-9]))
+    first = Coordinates.start(np.ones(5), np.ones(5), np.zeros(5, dtype=bool))
+    gram = exact_gram(first, np.eye(5))
+    found = first.again(Released(gram, (TINY,)), ROWS, prior, noise)
+    expected = water_filling(prior.variances, noise)
+    assert np.sort(found.variances) == pytest.approx(np.sort(expected[expected > 0]), rel=1e-5)
+    # A function that is left out has no part in any coordinate.
+    squares = np.square(found.matrix).sum(axis=1)
+    assert squares == pytest.approx(expected, abs=1e-6)
+
+
+# ------------------------------------------------------------------------------------ with noise
+
+
+@pytest.mark.parametrize("p", [40, 100])
+@pytest.mark.parametrize("share", [0.2, 0.5, 1.0])
+def test_noise_alone_leaves_functions_as_they_are(p, share):
+    """Inverting the noisy matrix would make directions of variance up to 1 / (1 - share)."""
+    rng = np.random.default_rng(0)
+    first = start(p)
+    for _ in range(5):
+        found = again(rng, first, np.eye(p), edge(first, share))
+        values = np.linalg.eigvalsh(relative(found, np.eye(p), found.variances))
+        assert len(values) == p
+        # The diagonal shows more: single mean squares are off by a few of their own deviations.
+        off = 5.0 * share / math.sqrt(2.0 * p)
+        assert values.min() > 1.0 / (1.0 + off)
+        assert values.max() < 1.0 / (1.0 - off)
+        # What is hidden is half of the noise's norm, and steps are shorter by as much.
+        hidden = found.slack / found.variances / (share / 2.0)
+        assert hidden.mean() == pytest.approx(1.0, abs=0.05)
+        assert hidden.min() > 1.0 / (1.0 + off)
+        assert hidden.max() < 1.0 / (1.0 - off)
+        assert np.linalg.eigvalsh(relative(found, np.eye(p), found.steps)).max() < 1.05
+        assert found.moments == pytest.approx(np.eye(p), abs=off)
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_directions_that_noise_hides_are_covered_by_slack(share):
+    """One with 0.9 of the variance that would show: it is not seen, and steps do not overshoot."""
+    rng = np.random.default_rng(1)
+    p = 60
+    direction = rng.normal(size=p)
+    direction /= np.linalg.norm(direction)
+    truth = np.eye(p) + 0.9 * share / 2.0 * np.outer(direction, direction)
+    first = start(p)
+    for _ in range(5):
+        found = again(rng, first, truth, edge(first, share))
+        assert np.linalg.eigvalsh(relative(found, truth, found.steps)).max() < 1.2
+        along = direction @ found.moments @ direction
+        assert along < 1.0 + 0.25 * share
+
+
+def test_a_direction_beyond_the_noise_is_seen():
+    rng = np.random.default_rng(2)
+    p = 60
+    direction = rng.normal(size=p)
+    direction /= np.linalg.norm(direction)
+    truth = np.eye(p) + 5.0 * np.outer(direction, direction)
+    first = start(p)
+    found = again(rng, first, truth, edge(first, 0.5))
+    assert direction @ found.moments @ direction == pytest.approx(6.0, rel=0.1)
+    values = np.linalg.eigvalsh(relative(found, truth, found.variances))
+    assert values.max() < 1.5
+    assert values.min() > 0.6
 
 
 @quick
 @given(st.integers(2, 10), st.integers(0, 1000), st.floats(0.5, 20.0))
 def test_a_second_gram_corrects_what_noise_did_to_the_first(p, seed, sigma):
     rng = np.random.default_rng(seed)
-    found, truth = first(rng, p, sigma=sigma)
-    gram = ROWS * found.matrix.T @ truth @ found.matrix / found.bound**2
-    again = found.again(Released(gram, (TINY,)), ROWS)
-    second = again.matrix.T @ truth @ again.matrix
-    size = np.sqrt(again.variances)
-    whitened = second / np.outer(size, size)
-    # The first coordinates were wrong; the second ones are white but for what `left` says.
-    assert whitened == pytest.approx(np.eye(len(size)) - again.left, abs=1e-6)
-    assert np.abs(again.left).max() < 1e-3
+    truth, is_bend = drawn_moments(rng, p), drawn_bends(rng, p)
+    first = again(rng, start(p, is_bend), truth, sigma)
+    second = again(rng, first, truth, TINY)
+    assert len(second.variances) == p
+    assert relative(second, truth, second.variances) == pytest.approx(np.eye(p), abs=1e-5)
+    assert second.left == pytest.approx(np.zeros((p, p)), abs=1e-5)
+    assert second.moments == pytest.approx(truth, abs=1e-5)
+
+
+def test_a_second_gram_with_noise_sees_what_that_of_the_first_hid():
+    """Two columns that are nearly the same: their difference has little variance."""
+    rng = np.random.default_rng(3)
+    p, wins = 8, 0
+    truth = np.eye(p)
+    truth[1, 2] = truth[2, 1] = 0.99
+    for _ in range(50):
+        first = start(p)
+        sigma = edge(first, 0.2)
+        one = again(rng, first, truth, sigma)
+        two = again(rng, one, truth, sigma)
+        least = [np.linalg.eigvalsh(relative(each, truth, each.steps)).min() for each in (one, two)]
+        wins += least[1] > 2.0 * least[0]
+    assert wins >= 45
+
+
+def largest(rng, p, sigma):
+    """Return the largest eigenvalue of what a step moves, after two X'X; below two, they converge.
+
+    And the least of what a step is said to leave.
+    """
+    truth, first = drawn_moments(rng, p), start(p, drawn_bends(rng, p))
+    found = again(rng, again(rng, first, truth, sigma), truth, sigma)
+    values = np.linalg.eigvalsh(relative(found, truth, found.steps))
+    return values.max(), np.linalg.eigvalsh(found.left).min()
+
+
+@pytest.mark.parametrize(("sigma", "most"), [(0.1, 0.0), (0.5, 0.0), (2.0, 0.0), (20.0, 0.04)])
+def test_steps_hardly_ever_overshoot(sigma, most):
+    """Not even if the noise is as large as all variances."""
+    rng = np.random.default_rng(4)
+    found, left = np.transpose([largest(rng, int(rng.integers(2, 11)), sigma) for _ in range(300)])
+    assert np.mean(found >= 2.0) <= most
+    assert found.max() < 3.0
+    assert left.min() > -1e-9
+
+
+@pytest.mark.parametrize("sigma", [1e-6, 1e-3, 0.1, 1.0, 10.0])
+def test_coordinates_that_are_sure_are_white_to_a_few_percent(sigma):
+    """Then X'X is not released again, and steps converge without it."""
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        p = int(rng.integers(2, 9))
+        truth = drawn_moments(rng, p)
+        found = again(rng, start(p), truth, sigma)
+        if found.is_sure:
+            # The noise in a direction is about twice the slack.
+            off = relative(found, truth, found.variances) - np.eye(p)
+            assert np.linalg.norm(off, 2) < 0.1
+        assert found.is_sure == bool(np.all(found.slack < 0.02 * found.variances))
+        if sigma <= 1e-3:
+            assert found.is_sure
+        if sigma == 10.0:
+            assert not found.is_sure
 
 
 @quick
-@given(st.integers(2, 10), st.integers(0, 1000), st.floats(0.1, 5.0))
-def test_steps_hardly_ever_overshoot(p, seed, sigma):
+@given(st.integers(1, 8), st.integers(0, 1000), st.floats(1e-3, 1e6), st.floats(-1e6, 1e6))
+def test_any_released_matrix_gives_usable_coordinates(p, seed, sigma, size):
+    """Also one that no rows have: the noise may do anything."""
     rng = np.random.default_rng(seed)
-    found, truth = first(rng, p, sigma=sigma)
-    gram = ROWS * found.matrix.T @ truth @ found.matrix / found.bound**2
-    again = found.again(Released(noisy(rng, gram, sigma), (sigma,)), ROWS)
-    second = again.matrix.T @ truth @ again.matrix
-    size = np.sqrt(again.variances)
-    # The rounds converge if no eigenvalue is above two.
-    assert np.linalg.eigvalsh(second / np.outer(size, size)).max() < 2.0
-    assert np.all(np.linalg.eigvalsh(again.left) > -1e-9)
+    first = start(p, drawn_bends(rng, p))
+    gram = Released(noisy(rng, size * np.eye(p), sigma), (sigma,))
+    found = first.again(gram, ROWS, prior_of(p), CHEAP)
+    assert np.isfinite(found.matrix).all()
+    assert np.isfinite(found.moments).all()
+    assert np.all(found.variances > 0.0)
+    assert np.all(found.slack > 0.0)
+    assert 0.0 < found.bound < math.inf
+    for values in (np.linalg.eigvalsh(found.known), np.linalg.eigvalsh(found.left)):
+        assert values.min() > -1e-9
+        assert values.max() < 1.0 + 1e-9
 
 
-def left_over(rng, q, values):
-    """Return coordinates with a given share left by each round, in random directions."""
+# ----------------------------------------------------------------------------------- the rounds
+
+
+def drawn_coordinates(rng, q, values=None, slack=0.5):
+    """Draw coordinates whose known products have given eigenvalues, in random directions."""
     vectors, _ = np.linalg.qr(rng.normal(size=(q, q)))
+    values = rng.uniform(0.0, 1.0, q) if values is None else values
     variances = rng.uniform(0.5, 1.5, q)
-    left = (vectors * values) @ vectors.T
-    return Coordinates(np.eye(q), variances / variances.sum(), room(q), left)
+    variances /= variances.sum()
+    known = (vectors * values) @ vectors.T
+    hidden = slack * rng.uniform(0.0, 1.0, q) * variances
+    return Coordinates(np.eye(q), variances, room(q), hidden, known, q)
+
+
+def second_moments(coordinates):
+    size = np.sqrt(coordinates.variances)
+    return coordinates.known * np.outer(size, size)
 
 
 def iterate(coordinates, truth, rounds, averaged, noises):
-    """Run the rounds on rows whose second moments are as `left` says; return the average."""
-    size = np.sqrt(coordinates.variances)
-    second = (np.eye(len(size)) - coordinates.left) * np.outer(size, size)
-    theta, total = np.zeros(len(size)), np.zeros(len(size))
+    """Run the rounds on rows whose second moments are as known; return the average."""
+    second = second_moments(coordinates)
+    theta, total = np.zeros(len(truth)), np.zeros(len(truth))
     for t in range(rounds):
         gradient = second @ (truth - theta) + noises[t]
-        theta = theta + gradient / coordinates.variances
+        theta = theta + gradient / coordinates.steps
         if t >= rounds - averaged:
             total += theta / averaged
     return total
@@ -118,10 +376,13 @@ def iterate(coordinates, truth, rounds, averaged, noises):
 def test_missing_is_what_the_rounds_do_not_reach(q, seed, rounds, data):
     averaged = data.draw(st.integers(1, rounds))
     rng = np.random.default_rng(seed)
-    coordinates = left_over(rng, q, rng.uniform(0.0, 1.0, q))
+    coordinates = drawn_coordinates(rng, q)
     truth = rng.normal(size=q)
     reached = iterate(coordinates, truth, rounds, averaged, np.zeros((rounds, q)))
     assert truth - reached == pytest.approx(coordinates.missing(rounds, averaged) @ truth, abs=1e-9)
+    values = np.linalg.eigvalsh(coordinates.left)
+    assert values.min() > -1e-9
+    assert values.max() < 1.0 + 1e-9
 
 
 @pytest.mark.parametrize("most", [0.0, 0.3, 0.6])
@@ -129,29 +390,40 @@ def test_the_noise_of_averaged_rounds_is_what_is_claimed(most):
     """To 15 %: 4,000 fits show a variance to 2.2 %."""
     rng = np.random.default_rng(0)
     q, rounds, averaged, fits = 4, 10, 6, 4000
-    coordinates = left_over(rng, q, np.linspace(0.0, most, q))
+    coordinates = drawn_coordinates(rng, q, np.linspace(1.0, 1.0 - most, q), slack=most)
     noises = 0.1 * rng.normal(size=(fits, rounds, q))
     found = np.array([iterate(coordinates, np.zeros(q), rounds, averaged, n) for n in noises])
     sigmas = (0.1 * ROWS,) * rounds
     path = Path(coordinates.left, sigmas, averaged)
-    claimed = plain_covariance(1.0, path, coordinates.variances, ROWS).noise
+    claimed = plain_covariance(1.0, path, coordinates.steps, ROWS).noise
     root = np.linalg.inv(np.linalg.cholesky(claimed))
     ratios = np.linalg.eigvalsh(root @ np.cov(found.T) @ root.T)
     assert np.all(np.abs(ratios - 1.0) < 0.15)
 
 
-def test_sampling_errors_are_those_of_least_squares():
-    rng = np.random.default_rng(1)
-    q = 3
-    coordinates = left_over(rng, q, np.linspace(0.0, 0.5, q))
-    size = np.sqrt(coordinates.variances)
-    second = (np.eye(q) - coordinates.left) * np.outer(size, size)
-    # So many rounds that nothing is left of the way to go.
+def sampling(coordinates):
+    """Return sampling errors after so many rounds that nothing is left of the way to go."""
     path = Path(coordinates.left, (0.0,) * 80, 5)
-    sampling = plain_covariance(0.7, path, coordinates.variances, ROWS).sampling
-    inverse = np.linalg.inv(second)
-    expected = 0.7 / ROWS * inverse @ np.diag(coordinates.variances) @ inverse
-    assert sampling == pytest.approx(expected, rel=1e-6)
+    return plain_covariance(0.7, path, coordinates.steps, ROWS).sampling
+
+
+def test_sampling_errors_of_white_coordinates_are_those_of_least_squares():
+    white = drawn_coordinates(np.random.default_rng(1), 3, np.ones(3), slack=0.0)
+    expected = 0.7 / ROWS * np.linalg.inv(second_moments(white))
+    assert sampling(white) == pytest.approx(expected, rel=1e-6)
+
+
+@quick
+@given(st.integers(1, 6), st.integers(0, 1000))
+def test_sampling_errors_are_at_least_those_of_least_squares(q, seed):
+    rng = np.random.default_rng(seed)
+    coordinates = drawn_coordinates(rng, q, rng.uniform(0.5, 1.0, q))
+    least = 0.7 / ROWS * np.linalg.inv(second_moments(coordinates))
+    more = sampling(coordinates) - least
+    assert np.linalg.eigvalsh(more).min() > -1e-6 * np.abs(least).max()
+
+
+# ------------------------------------------------------------------------------ lengths of rows
 
 
 def test_the_first_scales_give_rows_the_norm_that_leaves_room():
@@ -182,17 +454,37 @@ def test_more_coordinates_need_less_room():
 
 
 @quick
-@given(st.integers(2, 8), st.integers(0, 1000), st.sampled_from([1e-6, 1e-3, 0.1, 1.0, 10.0]))
-def test_coordinates_that_are_sure_are_white_to_2_percent(p, seed, sigma):
-    """Then X'X is not released again, and steps converge without it."""
-    found, truth = first(np.random.default_rng(seed), p, sigma=sigma)
-    size = np.sqrt(found.variances)
-    second = found.matrix.T @ truth @ found.matrix / np.outer(size, size)
-    if found.is_sure:
-        # The noise in a direction may be 1 / 0.7 times what is added for it, and a little more.
-        assert np.linalg.norm(second - np.eye(len(size)), 2) < 0.06
-    if sigma == 1e-6:
-        assert found.is_sure
-    if sigma == 10.0:
-        assert not found.is_sure
-    assert not found.again(Released(np.eye(len(size)), (TINY,)), ROWS).is_sure
+@given(st.integers(1, 60), st.floats(1.0, 1e9))
+def test_a_wider_bound_keeps_the_noise_below_the_variance(number, signal):
+    """The norm of the noise is 0.4 of a coordinate's variance, unless the bound is at a limit."""
+    wide = wide_room(number, signal)
+    assert 1.0 <= wide <= 8.0
+    sigma = (wide * room(number)) ** 2 / signal
+    share = noise_norm(number, sigma) * number
+    if wide == 1.0:
+        assert share >= 0.4 * (1.0 - 1e-9)
+    elif wide == 8.0:
+        assert share <= 0.4 * (1.0 + 1e-9)
+    else:
+        assert share == pytest.approx(0.4)
+
+
+def test_a_wider_bound_stays_wider():
+    rng = np.random.default_rng(6)
+    truth = drawn_moments(rng, 5)
+    found = again(rng, start(5), truth, TINY)
+    wider = found.wider(500.0)
+    assert 1.0 < wider.wide < 8.0
+    assert wider.wide == wide_room(5, 500.0)
+    assert wider.bound == pytest.approx(found.bound * wider.wide)
+    # Neither a second call nor another X'X changes it.
+    assert wider.wider(500.0).bound == pytest.approx(wider.bound)
+    assert again(rng, wider, truth, TINY).bound == pytest.approx(wider.wide * room(5))
+
+
+def test_rows_that_are_shorter_than_expected_have_a_narrower_bound():
+    """The bound follows what is known of the norm, but never by more than the root of 20."""
+    found = drawn_coordinates(np.random.default_rng(7), 4, np.full(4, 0.25))
+    assert found.norm == pytest.approx(0.5)
+    nothing = dataclasses.replace(found, known=np.zeros((4, 4)))
+    assert nothing.norm == pytest.approx(math.sqrt(0.05))
