@@ -405,13 +405,21 @@ def rare(name, share):
 
 @pytest.mark.parametrize("name", AMOUNTS)
 def test_amounts_in_5_percent_of_rows_have_their_slope(name):
-    """Log-normal amounts are cut at a value that a third of them exceeds."""
+    """It is between that of least squares and that of least squares on the cut column.
+
+    Where amounts end, these differ by 5 % or less. Log-normal amounts are cut at a value that a
+    fifth of them exceeds: on the cut column, the slope of least squares is larger by half.
+    """
     draw, truth = rare(name, 0.05)
     ranges, slopes = fits(draw, truth)
     typical = np.median(np.abs(AMOUNTS[name](np.random.default_rng(0), 1000)))
     # One line of five may end early, by the noise of the look at its bends.
     assert (np.ptp(ranges, axis=1) >= typical).sum() >= 4
-    assert slopes[:, 1].mean() == pytest.approx(1.0, abs=0.2)
+    clipped, plain = slopes.mean(axis=0)
+    assert plain > 0.85
+    assert clipped < 1.1
+    if name != "log-normal":
+        assert plain == pytest.approx(1.0, abs=0.1)
 
 
 @pytest.mark.parametrize("name", AMOUNTS)
