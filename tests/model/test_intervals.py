@@ -55,7 +55,7 @@ def test_half_widths_are_quantiles_of_the_normal_and_of_the_t_distribution():
         expected = ndtri(0.5 + level / 2) * np.sqrt(np.diag(model.coef_noise_))
         np.testing.assert_allclose(np.diff(noise)[:, 0] / 2, expected, rtol=1e-9)
         # The variance of a t distribution's scale with so many degrees of freedom is as uncertain.
-        freedom = 2.0 * np.square(both / spread)
+        freedom = np.maximum(2.0 * np.square(both / spread), 2.0)
         expected = stdtrit(freedom, 0.5 + level / 2) * np.sqrt(both)
         interval = model.coef_interval(level)
         np.testing.assert_allclose(np.diff(interval)[:, 0] / 2, expected, rtol=1e-9)
