@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dpfit.engine.solve import noise_norm
-from dpfit.engine.whitening import _denoised, _denoised_rectangle
+from dpfit.engine.whitening import _denoised, _denoised_rectangle, _Seen
 
 DIMENSION = 200
 SHAPE = (100, 300)
@@ -88,6 +88,51 @@ def test_each_mean_square_is_seen_beyond_its_own_noise(change, seen):
     assert np.delete(np.diag(found), 3) == pytest.approx(np.delete(expected, 3))
 
 
+@pytest.mark.parametrize("ratio", [0.6, 1.0, 4.0, -1.0])
+def test_the_eigenvalue_that_the_law_predicts_is_shrunk_as_the_law_says(ratio):
+    """A matrix with that eigenvalue and no noise; its direction is spread over the diagonal."""
+    edge = noise_norm(DIMENSION, 1.0)
+    direction = np.ones(DIMENSION) / math.sqrt(DIMENSION)
+    seen = edge * (ratio + 0.25 / ratio) * np.outer(direction, direction)
+    expected = np.full(DIMENSION, EXPECTED)
+    found = direction @ (_denoised(np.diag(expected) + seen, 1.0, expected) @ direction)
+    assert (found - EXPECTED) / edge == pytest.approx(ratio - 0.25 / ratio)
+
+
+def law_of_rectangles(square):
+    """Return what is best, relative to a signal with this squared size."""
+    one, two = SHAPE
+    return (square**2 - one * two) / (square * math.sqrt((square + one) * (square + two)))
+
+
+@pytest.mark.parametrize("ratio", [1.05, 1.5, 3.0])
+def test_the_singular_value_that_the_law_predicts_is_shrunk_as_the_law_says(ratio):
+    one, two = SHAPE
+    square = ratio**2 * math.sqrt(one * two)
+    rng = np.random.default_rng(6)
+    axes = np.outer(unit(rng, one), unit(rng, two))
+    seen = math.sqrt((square + one) * (square + two) / square)
+    found = np.linalg.norm(_denoised_rectangle(seen * axes, 1.0), 2)
+    assert found / math.sqrt(square) == pytest.approx(law_of_rectangles(square))
+
+
+def test_what_lines_and_bends_have_in_common_has_the_noise_beside_the_diagonal():
+    """Its deviation is that of the diagonal divided by the root of two."""
+    one, two = SHAPE
+    square = 2.0**2 * math.sqrt(one * two)
+    rng, found = np.random.default_rng(7), []
+    expected = np.full(one + two, EXPECTED)
+    for _ in range(DRAWS):
+        moments = np.diag(expected) + symmetric_noise(rng, one + two)
+        shared = math.sqrt(square / 2.0) * np.outer(unit(rng, one), unit(rng, two))
+        moments[:one, one:] += shared
+        moments[one:, :one] += shared.T
+        seen = _Seen.of(moments, 1.0, expected, one).moments
+        assert seen == pytest.approx(seen.T)
+        found.append(np.linalg.norm(seen[:one, one:], 2) / math.sqrt(square / 2.0))
+    assert np.mean(found) == pytest.approx(law_of_rectangles(square), abs=0.1)
+
+
 def rectangle(rng, ratio):
     """Return the two largest singular values that are found, and the one that would be best.
 
@@ -106,9 +151,7 @@ def rectangle(rng, ratio):
 def test_singular_values_beyond_the_edge_have_the_size_that_is_best(ratio):
     rng = np.random.default_rng(3)
     found, others, best = np.mean([rectangle(rng, ratio) for _ in range(DRAWS)], axis=0)
-    one, two = SHAPE
-    square = ratio**2 * math.sqrt(one * two)
-    law = (square**2 - one * two) / (square * math.sqrt((square + one) * (square + two)))
+    law = law_of_rectangles(ratio**2 * math.sqrt(SHAPE[0] * SHAPE[1]))
     assert found == pytest.approx(law, abs=0.06)
     assert found == pytest.approx(best, abs=0.06)
     assert others < 0.1

@@ -1,6 +1,5 @@
 """Coordinates: white without noise, as the marginals say where the noise hides all else."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -8,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpfit.engine.covariance import Path, plain_covariance
 from dpfit.engine.features.gram import ScaledGram
 from dpfit.engine.shrinkage import Prior, water_filling
 from dpfit.engine.solve import noise_norm
-from dpfit.engine.whitening import Coordinates, first_scales, room, wide_room
+from dpfit.engine.whitening import Coordinates, _Seen, first_scales, room, wide_room
 from dpfit.release import Released
 
 quick = settings(max_examples=80, deadline=None)
@@ -166,6 +164,19 @@ def test_what_is_seen_of_lines_does_not_depend_on_bends(p, seed, sigma):
     assert squared(gram) == pytest.approx(squared(other), rel=1e-6, abs=1e-9)
 
 
+@quick
+@given(st.integers(1, 12), st.integers(0, 1000), st.sampled_from([TINY, 0.1, 1.0]))
+def test_coefficients_are_mapped_as_directions_are(p, seed, sigma):
+    """One matrix is the inverse of the other, whatever the noise hides."""
+    rng = np.random.default_rng(seed)
+    expected = rng.uniform(0.5, 2.0, p)
+    moments = noisy(rng, drawn_moments(rng, p) * np.sqrt(np.outer(expected, expected)), sigma)
+    seen = _Seen.of(moments, sigma, expected, int(rng.integers(1, p + 1)))
+    directions, coefficients = zip(*seen.whitened(expected), strict=True)
+    both = np.vstack(coefficients) @ np.hstack(directions)
+    assert both == pytest.approx(np.eye(p), abs=1e-6)
+
+
 # --------------------------------------------------------------------------------- water-filling
 
 
@@ -195,6 +206,17 @@ def test_uncorrelated_functions_get_the_shares_of_water_filling(noise):
     # A function that is left out has no part in any coordinate.
     squares = np.square(found.matrix).sum(axis=1)
     assert squares == pytest.approx(expected, abs=1e-6)
+
+
+def test_lines_and_bends_that_are_left_out_are_not_counted():
+    prior = Prior(np.array([1.0, 0.1, 1e-12, 0.1, 1e-12]))
+    is_bend = np.array([False, True, False, False, True])
+    first = Coordinates.start(np.ones(5), np.ones(5), is_bend)
+    assert first.before == 3
+    found = first.again(Released(exact_gram(first, np.eye(5)), (TINY,)), ROWS, prior, 1e-4)
+    assert (found.before, len(found.variances)) == (2, 3)
+    assert not found.matrix[is_bend, :2].any()
+    assert found.matrix[1, 2] ** 2 == pytest.approx(found.variances[2])
 
 
 # ------------------------------------------------------------------------------------ with noise
@@ -340,89 +362,6 @@ def test_any_released_matrix_gives_usable_coordinates(p, seed, sigma, size):
         assert values.max() < 1.0 + 1e-9
 
 
-# ----------------------------------------------------------------------------------- the rounds
-
-
-def drawn_coordinates(rng, q, values=None, slack=0.5):
-    """Draw coordinates whose known products have given eigenvalues, in random directions."""
-    vectors, _ = np.linalg.qr(rng.normal(size=(q, q)))
-    values = rng.uniform(0.0, 1.0, q) if values is None else values
-    variances = rng.uniform(0.5, 1.5, q)
-    variances /= variances.sum()
-    known = (vectors * values) @ vectors.T
-    hidden = slack * rng.uniform(0.0, 1.0, q) * variances
-    return Coordinates(np.eye(q), variances, room(q), hidden, known, q)
-
-
-def second_moments(coordinates):
-    size = np.sqrt(coordinates.variances)
-    return coordinates.known * np.outer(size, size)
-
-
-def iterate(coordinates, truth, rounds, averaged, noises):
-    """Run the rounds on rows whose second moments are as known; return the average."""
-    second = second_moments(coordinates)
-    theta, total = np.zeros(len(truth)), np.zeros(len(truth))
-    for t in range(rounds):
-        gradient = second @ (truth - theta) + noises[t]
-        theta = theta + gradient / coordinates.steps
-        if t >= rounds - averaged:
-            total += theta / averaged
-    return total
-
-
-@quick
-@given(st.integers(1, 6), st.integers(0, 1000), st.integers(2, 12), st.data())
-def test_missing_is_what_the_rounds_do_not_reach(q, seed, rounds, data):
-    averaged = data.draw(st.integers(1, rounds))
-    rng = np.random.default_rng(seed)
-    coordinates = drawn_coordinates(rng, q)
-    truth = rng.normal(size=q)
-    reached = iterate(coordinates, truth, rounds, averaged, np.zeros((rounds, q)))
-    assert truth - reached == pytest.approx(coordinates.missing(rounds, averaged) @ truth, abs=1e-9)
-    values = np.linalg.eigvalsh(coordinates.left)
-    assert values.min() > -1e-9
-    assert values.max() < 1.0 + 1e-9
-
-
-@pytest.mark.parametrize("most", [0.0, 0.3, 0.6])
-def test_the_noise_of_averaged_rounds_is_what_is_claimed(most):
-    """To 15 %: 4,000 fits show a variance to 2.2 %."""
-    rng = np.random.default_rng(0)
-    q, rounds, averaged, fits = 4, 10, 6, 4000
-    coordinates = drawn_coordinates(rng, q, np.linspace(1.0, 1.0 - most, q), slack=most)
-    noises = 0.1 * rng.normal(size=(fits, rounds, q))
-    found = np.array([iterate(coordinates, np.zeros(q), rounds, averaged, n) for n in noises])
-    sigmas = (0.1 * ROWS,) * rounds
-    path = Path(coordinates.left, sigmas, averaged)
-    claimed = plain_covariance(1.0, path, coordinates.steps, ROWS).noise
-    root = np.linalg.inv(np.linalg.cholesky(claimed))
-    ratios = np.linalg.eigvalsh(root @ np.cov(found.T) @ root.T)
-    assert np.all(np.abs(ratios - 1.0) < 0.15)
-
-
-def sampling(coordinates):
-    """Return sampling errors after so many rounds that nothing is left of the way to go."""
-    path = Path(coordinates.left, (0.0,) * 80, 5)
-    return plain_covariance(0.7, path, coordinates.steps, ROWS).sampling
-
-
-def test_sampling_errors_of_white_coordinates_are_those_of_least_squares():
-    white = drawn_coordinates(np.random.default_rng(1), 3, np.ones(3), slack=0.0)
-    expected = 0.7 / ROWS * np.linalg.inv(second_moments(white))
-    assert sampling(white) == pytest.approx(expected, rel=1e-6)
-
-
-@quick
-@given(st.integers(1, 6), st.integers(0, 1000))
-def test_sampling_errors_are_at_least_those_of_least_squares(q, seed):
-    rng = np.random.default_rng(seed)
-    coordinates = drawn_coordinates(rng, q, rng.uniform(0.5, 1.0, q))
-    least = 0.7 / ROWS * np.linalg.inv(second_moments(coordinates))
-    more = sampling(coordinates) - least
-    assert np.linalg.eigvalsh(more).min() > -1e-6 * np.abs(least).max()
-
-
 # ------------------------------------------------------------------------------ lengths of rows
 
 
@@ -480,11 +419,3 @@ def test_a_wider_bound_stays_wider():
     # Neither a second call nor another X'X changes it.
     assert wider.wider(500.0).bound == pytest.approx(wider.bound)
     assert again(rng, wider, truth, TINY).bound == pytest.approx(wider.wide * room(5))
-
-
-def test_rows_that_are_shorter_than_expected_have_a_narrower_bound():
-    """The bound follows what is known of the norm, but never by more than the root of 20."""
-    found = drawn_coordinates(np.random.default_rng(7), 4, np.full(4, 0.25))
-    assert found.norm == pytest.approx(0.5)
-    nothing = dataclasses.replace(found, known=np.zeros((4, 4)))
-    assert nothing.norm == pytest.approx(math.sqrt(0.05))
