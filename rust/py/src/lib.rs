@@ -4,6 +4,7 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod batch;
+mod bins;
 mod convert;
 mod enter;
 mod error;
@@ -58,6 +59,18 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        super::statistics::add_classes(module)
+        use super::statistics::{
+            Count, Energy, ExampleGradient, Gradient, Gram, Histogram, ResidualCounts, ResidualSums,
+        };
+
+        module.add_class::<super::bins::Bins>()?;
+        module.add_class::<Count>()?;
+        module.add_class::<Energy>()?;
+        module.add_class::<ExampleGradient>()?;
+        module.add_class::<Gradient>()?;
+        module.add_class::<Gram>()?;
+        module.add_class::<Histogram>()?;
+        module.add_class::<ResidualCounts>()?;
+        module.add_class::<ResidualSums>()
     }
 }

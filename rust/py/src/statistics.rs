@@ -8,24 +8,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::batch::Batch;
+use crate::bins::{Bins, bins};
 use crate::enter::{execution, without_python};
 use crate::error::{integer, raise};
 use crate::noise::{Entropy, release};
 use crate::row_map::RowMap;
 use crate::rows::Rows;
-
-/// Add the classes of this file to the Python module.
-pub(crate) fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Bins>()?;
-    module.add_class::<Count>()?;
-    module.add_class::<Energy>()?;
-    module.add_class::<ExampleGradient>()?;
-    module.add_class::<Gradient>()?;
-    module.add_class::<Gram>()?;
-    module.add_class::<Histogram>()?;
-    module.add_class::<ResidualCounts>()?;
-    module.add_class::<ResidualSums>()
-}
 
 /// Define the class of a statistic of the core. It has its own methods (in braces), `merge` and `to_bytes`, and the methods
 /// that are listed by name:
@@ -379,36 +367,6 @@ statistic!(
         }
     }
 );
-
-/// The bins of a column: see `_native.pyi`.
-#[pyclass(frozen, module = "dpfit._native")]
-#[derive(Debug)]
-pub(crate) struct Bins(core::Bins);
-
-#[pymethods]
-impl Bins {
-    #[staticmethod]
-    fn powers(least: i128, most: i128) -> PyResult<Self> {
-        let allowed = "ordered and between -1022 and 1023";
-        let (least, most) = (integer("exponents", least, allowed)?, integer("exponents", most, allowed)?);
-        core::Bins::powers(least, most).map(Self).map_err(|error| raise(&error))
-    }
-
-    #[staticmethod]
-    fn equal(low: f64, high: f64, count: i128) -> PyResult<Self> {
-        let count = integer("bins", count, "between 1 and 1048576")?;
-        core::Bins::equal(low, high, count).map(Self).map_err(|error| raise(&error))
-    }
-
-    fn __len__(&self) -> usize {
-        self.0.len()
-    }
-}
-
-/// The bins of every column; `None` for a column that is not counted.
-fn bins(columns: &[Option<Bound<'_, Bins>>]) -> Vec<core::Bins> {
-    columns.iter().map(|bins| bins.as_ref().map_or(core::Bins::Skip, |bins| bins.get().0)).collect()
-}
 
 statistic!(
     /// Histograms: see `_native.pyi`.

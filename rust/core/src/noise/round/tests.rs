@@ -82,7 +82,10 @@ proptest! {
         let j = (sigma.get() * z) as u128 + 1;
         let (whole, mut digits) = boundary(sigma, j);
         prop_assert!(whole < u64::from(WHOLE_LIMIT));
-        digits[level] = digits[level].wrapping_add_signed(step);
+        // Without a digit to borrow from or to carry to, the step would not be a small one.
+        let moved = digits[level].checked_add_signed(step);
+        prop_assume!(moved.is_some());
+        digits[level] = moved.unwrap_or_default();
         let digits = [&digits[..], &tail, &[0x5555_5555_5555_5555, 0x3333_3333_3333_3333]].concat();
         let (result, count) = rounded(sigma, whole as u32, &digits);
         prop_assert_eq!((result, count), reference(sigma, whole as u32, &digits));
