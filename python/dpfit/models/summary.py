@@ -10,11 +10,11 @@ import numpy as np
 
 from dpfit.accounting.statement import rounded_up
 from dpfit.models.coefficients import Coding, matrix_of
-from dpfit.models.significance import significance
 from dpfit.models.effects import Levels, Line
 from dpfit.models.estimates import Inference, checked_level
 from dpfit.models.names import distinct, shortened
 from dpfit.models.numbers import NONE, interval_ends, number_text, p_text, pair_text, range_texts
+from dpfit.models.significance import significance
 from dpfit.models.tables import Summary
 
 if TYPE_CHECKING:
