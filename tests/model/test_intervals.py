@@ -93,7 +93,10 @@ def test_a_larger_budget_has_less_noise_and_the_same_sampling():
         # It would be 0.03 if residuals were not clipped less, too.
         assert (ratio < 0.5).all()
         ratios.append(np.diag(large.coef_sampling_) / np.diag(small.coef_sampling_))
-    np.testing.assert_allclose(np.exp(np.mean(np.log(ratios), axis=0)), 1.0, atol=0.3)
+    # With a small budget, sampling errors are at least as large as what the noise can hide of them.
+    mean = np.exp(np.mean(np.log(ratios), axis=0))
+    assert (mean > 0.3).all()
+    assert (mean < 1.3).all()
 
 
 def test_sampling_is_that_of_least_squares():

@@ -38,8 +38,9 @@ _TYPICAL_TAU = 3.0
 _EVIDENCE = 3.0
 # A look at bends is worth its budget if it can show some that explain this share of the variance.
 _VISIBLE = 0.1
-# How much more than noise the bias of coefficients counts, which is the same in all fits.
-_BIAS = 2.0
+# How much more than noise the bias of coefficients counts: its square counts twice, because it is
+# the same in all fits.
+_BIAS = math.sqrt(2.0)
 
 
 @dataclass(frozen=True)
@@ -351,8 +352,11 @@ class Stage:
                     # Every coefficient has to be right, and not the predictions alone.
                     cost /= math.sqrt(len(theta)) * (_BIAS if schedule.products else 1.0)
                 # A score is a residual times the length of its row.
-                tails = self._tails.times(room(len(theta)))
-                threshold = best_threshold(counts.value, counts.sigma, self._rows, cost, tails)
+                tails = self._tails.times(found.bound / rounds.norm)
+                careful = self._infers and schedule.products > 0.0
+                threshold = best_threshold(
+                    counts.value, counts.sigma, self._rows, cost, tails, careful=careful
+                )
             mu = mu_early if done < early else mu_round
             theta, sigma = rounds.step(theta, threshold.tau, mu)
             sigmas.append(sigma)

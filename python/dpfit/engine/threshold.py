@@ -32,7 +32,7 @@ _DECAY = 0.5
 _MOST = 0.75
 # Thresholds within the bulk of the residuals stop the rounds.
 _LEAST = 2.0
-# The smallest residuals that are believed, as a share of the threshold.
+# The smallest residuals that are believed if most are not seen, as a share of the threshold.
 _LEAST_SPREAD = 0.05
 
 
@@ -104,7 +104,7 @@ class Tails:
 
 
 def best_threshold(
-    counts: Floats, sigma: float, rows: float, noise: float, tails: Tails
+    counts: Floats, sigma: float, rows: float, noise: float, tails: Tails, *, careful: bool = False
 ) -> Threshold:
     """Return the threshold with the least error.
 
@@ -119,6 +119,11 @@ def best_threshold(
     noise : float
         The root of the sum of the variances that noise adds to all predictions, for a threshold
         of one.
+    tails : Tails
+        How far targets are from their mean.
+    careful : bool, default False
+        Whether all bins that are not seen hide rows at once. Otherwise each does or does not,
+        independently of the others.
 
     Privacy
     -------
@@ -136,11 +141,17 @@ def best_threshold(
         np.where((both == 0.0) & (sizes <= tails.longest), _hidden(both, sigma, rows), 0.0) / rows
     )
     beyond = np.maximum(sizes - candidates[:, None], 0.0)
-    errors = np.square(noise * candidates) + np.square(excess)
-    errors += np.square(beyond * hidden).sum(axis=1)
+    errors = np.square(noise * candidates)
+    if careful:
+        errors += np.square(excess + beyond @ hidden)
+    else:
+        errors += np.square(excess) + np.square(beyond * hidden).sum(axis=1)
     tau = min(float(candidates[int(errors.argmin())]), tails.threshold(noise))
     clipped = float(both @ np.square(np.minimum(sizes, tau))) / rows
-    spread = math.sqrt(max(clipped, (_LEAST_SPREAD * tau) ** 2))
+    if both.sum() < _MOST * rows:
+        # Most residuals are not seen.
+        clipped = max(clipped, (_LEAST_SPREAD * tau) ** 2)
+    spread = math.sqrt(max(clipped, (EDGES[0] / 2) ** 2))
     tau = max(tau, _LEAST * spread)
     beyond = np.maximum(sizes[1:] - tau, 0.0)
     lost = float(beyond @ (sides[0] - sides[1])) / rows
@@ -158,7 +169,8 @@ def _hidden(counts: Floats, sigma: float, rows: float) -> Floats:
         total += float(count)
         if total > _MOST * rows:
             most = _DECAY * most if count == 0.0 else max(float(count), sigma)
-        found[place] = min(most, math.sqrt(2.0) * sigma)
+        # A part of a row cannot be there.
+        found[place] = min(most, math.floor(math.sqrt(2.0) * sigma))
     return found
 
 
