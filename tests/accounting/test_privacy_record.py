@@ -248,8 +248,8 @@ def test_statement_of_a_boosted_fit():
         "were used only through 102 noisy releases. Everything else was computed from the released "
         "numbers, at no further privacy cost. This holds if bounds and other settings were chosen "
         "without looking at the data. The privacy cost adds to the cost of everything else "
-        "released from the same data.\n\nAppendix: released were gram, lambda_min, gradient x 100, "
-        "which together cost mu = 0.236705 in Gaussian differential privacy."
+        "released from the same data.\n\nAppendix: the releases were gram, lambda_min, gradient x "
+        "100, which together cost mu = 0.236705 in Gaussian differential privacy."
     )
 
 
@@ -341,7 +341,7 @@ def test_statement_says_who_is_protected(name, label):
     )
     assert f"that the {label} was included." in record.statement()
     assert "through 1 noisy release." in record.statement()
-    assert "Appendix: released was gram, which costs mu = 0.236705 in" in record.statement()
+    assert "Appendix: the release was gram, which costs mu = 0.236705 in" in record.statement()
     assert f"each {label} (at most 1 row each)" in str(record)
     assert record.unit_label == label
     # The number of rows that are used makes no other promise; a row is another thing.

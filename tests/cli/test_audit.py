@@ -30,6 +30,24 @@ def test_the_options_arrive(folder, quick):
     assert found["estimator"] == "AdaSSP"
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PrivateLinearRegression",
+        "PrivateAdditiveRegression",
+        "BoostedAdaSSP",
+        "AdaSSP",
+        "DPGradientDescent",
+        "TukeyEM",
+        "BoostedMean",
+    ],
+)
+def test_every_estimator(folder, quick, name):
+    done = run(folder, f"audit {name} -e 4 --tables whole --fits 16 --json", program=quick)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["estimator"] == name
+
+
 def test_tukey_em_is_a_black_box(folder, quick):
     line = "audit TukeyEM --tables whole --fits 16"
     assert json.loads(run(folder, f"{line} --json", program=quick).stdout)["method"] == "black_box"

@@ -38,6 +38,11 @@ CASES = {
     "a header in another encoding": (f"fit name.csv {FIT} -o m.json", 1, ["header", "iconv"]),
     "no rows": (f"fit none.csv {FIT} -o m.json", 2, ["no rows"]),
     "a missing value": (f"fit gap.csv {FIT} -o m.json", 1, ["--missing drop"]),
+    "a wrong choice": (
+        f"fit data.csv {FIT} --missing empty -o m.json",
+        2,
+        ["Invalid value for '--missing': 'empty' is not one of"],
+    ),
     # Columns.
     "a wrong column": ("fit data.csv -t prise -e 1 -o m.json", 2, ["did you mean 'price'"]),
     "another delimiter": ("fit semicolons.csv -t price -e 1 -o m.json", 2, ["--delimiter"]),

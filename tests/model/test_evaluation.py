@@ -250,6 +250,9 @@ def test_text_json_and_statement():
     assert data["calibration"][0]["low"] is None
     assert found.statement().startswith("This evaluation protects each row")
     assert "NOT PRIVATE" not in text
+    assert "Rows (noisy)" in text
+    public = seeded(PrivateLinearRegression, X, y, neighbors="replace").evaluate(X, y)
+    assert ("Rows", "3000") in public.summary().facts
     seed = model.evaluate(X, y, random_state=1)
     assert "NOT PRIVATE" in str(seed)
     with pytest.warns(InsecureSeedWarning):
@@ -268,6 +271,21 @@ def test_intervals():
             found.interval(level)
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.value = 2.0
+    assert MeasuredNumber(0.9, 3.0, 4.0, (-math.inf, 1.0)).interval()[1] == 1.0
+    assert MeasuredNumber(0.9, 3.0, 4.0, (0.0, math.inf)).interval()[0] == 0.0
+
+
+def test_intervals_of_r2_and_rmse_contain_only_possible_values():
+    model = seeded(PrivateLinearRegression, *uniform(5000, seed=1))
+    found = model.evaluate(*uniform(100, seed=2), epsilon=0.5, random_state=0)
+    assert found.rmse.value - 1.96 * found.rmse.error < 0.0 == found.rmse.interval()[0]
+    assert math.isnan(found.r2.value)
+    assert "R² is not known: the noise hides the variance of the target." in " ".join(
+        str(found).split()
+    )
+    found = model.evaluate(*uniform(500, seed=2), epsilon=0.5, random_state=0)
+    assert found.r2.value + 1.96 * found.r2.error > 1.0 == found.r2.interval()[1]
+    assert "R² is not known" not in str(found)
 
 
 @pytest.mark.parametrize("cls", [*CLASSES, dpfit.BoostedAdaSSP])

@@ -280,8 +280,11 @@ def test_columns_that_are_no_features_may_be_there(cls, tmp_path):
     # What scikit-learn says of names holds for the others.
     with pytest.raises(ValueError, match="same order"):
         model.predict(more[["b", "a", "name"]])
-    with pytest.raises(ValueError, match="yet now missing:\n- b"):
+    with pytest.raises(ValueError, match="yet now missing:\n- b") as caught:
         model.predict(more.drop(columns="b"))
+    assert "name\n" not in str(caught.value)
+    with pytest.raises(ValueError, match="unseen at fit time:\n- name"):
+        model.predict(more[["name"]])
 
 
 @every

@@ -24,7 +24,7 @@ from dpfit import (
     Schema,
 )
 from dpfit.models.names import distinct, shortened
-from dpfit.models.numbers import number_text
+from dpfit.models.numbers import number_text, pair_text
 from dpfit.models.summary import linear_summary
 from dpfit.models.tables import Summary
 
@@ -273,6 +273,12 @@ def test_numbers_have_four_or_five_digits(value, shown):
     assert number_text(value) == shown
 
 
+def test_pairs_of_numbers_as_text():
+    assert pair_text(0.0, 1.0) == ("0", "1")
+    assert pair_text(0.0, 2.0) == ("0", "2.000")
+    assert pair_text(10000.1, 10000.2) == ("10000.1", "10000.2")
+
+
 def test_narrow_ranges_are_told_apart(linear):
     first, *others = linear.model_.effects
     effects = (dataclasses.replace(first, low=5.0, high=5.00001), *others)
@@ -341,9 +347,7 @@ def test_levels_are_together_in_their_order(with_levels):
     assert set(summary.rows[2][1:8]) == {"-"}
     text = " ".join(summary.notes)
     assert "Not known: town=nowhere." in text
-    assert (
-        "Merging them with other levels, fewer columns, more rows or a larger budget help" in text
-    )
+    assert "Predictions use a rough value for them, or zero. It helps to merge rare levels" in text
     assert "differences from the reference level" in text
     by_mean = with_levels.summary(coding="sum")
     assert by_mean.rows[3][1] != "reference"

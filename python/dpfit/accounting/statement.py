@@ -209,7 +209,7 @@ def _releases(record: PrivacyRecord) -> str:
 def _appendix(record: PrivacyRecord) -> str:
     """Name the releases and their cost, in the words of the code."""
     one = len(record.events) == 1 and getattr(record.events[0], "count", 1) == 1
-    text = f"Appendix: released {'was' if one else 'were'} {_statistics(record.events)}"
+    text = f"Appendix: the {'release was' if one else 'releases were'} {_statistics(record.events)}"
     if record.mu is None:
         return f"{text}."
     cost = f"mu = {rounded_up(record.mu)} in Gaussian differential privacy"

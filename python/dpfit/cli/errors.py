@@ -111,7 +111,8 @@ def explain(error: Exception, command: str) -> tuple[str, int]:
             return "", int(error.exit_code)
         context = getattr(error, "ctx", None)
         command = getattr(context, "command_path", "dpfit")
-        return _line(error.format_message(), f"{command} --help"), int(error.exit_code)
+        message = error.format_message().replace(": Value error, ", ": ")
+        return _line(message, f"{command} --help"), int(error.exit_code)
     if isinstance(error, OSError) and error.strerror:
         if error.filename is None:
             # Output files have names, temporary files have none.

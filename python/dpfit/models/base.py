@@ -105,7 +105,7 @@ class PrivateModel(FittedModel):
             raise ParameterError(
                 "sample_weight requires max_weight, a public upper bound on the weights",
                 subject="max_weight",
-                hint="BaggingRegressor passes the number of copies of a row as its weight",
+                hint="give it to the constructor; BaggingRegressor passes weights, too",
             )
         with one_blas_thread(), self._all_or_nothing():
             self._spend(X, y, rows_per_unit=self._rows_per_unit(), unit=unit, weight=sample_weight)

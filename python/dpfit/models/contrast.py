@@ -130,7 +130,8 @@ def _wrong_name(model: Model, name: Any, known: list[str]) -> ParameterError:
         hint = "predict(X, interval=0.95) has the errors of predictions"
         return _no_coefficient(f"column {name!r} has a curve, and no coefficient", name, hint)
     close = difflib.get_close_matches(str(name), known, _MOST_NAMES, 0.4) or known
-    return _no_coefficient(f"no coefficient {name!r}", str(name), f"use one of {_listed(close)}")
+    hint = f"use {_listed(close)}" if len(close) == 1 else f"use one of {_listed(close)}"
+    return _no_coefficient(f"no coefficient {name!r}", str(name), hint)
 
 
 def _no_coefficient(problem: str, name: str, hint: str) -> ParameterError:

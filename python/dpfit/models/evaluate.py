@@ -317,6 +317,7 @@ def _rmse(
         unit * math.sqrt(max(mean.value, 0.0)),
         unit * mean.noise / (2 * root),
         unit * sampling / (2 * root),
+        (0.0, math.inf),
     )
 
 
@@ -353,7 +354,8 @@ def _r2(
     share, explained = min(residual / target, 1.0), max(target - residual, 0.0)
     variance = (1.0 - share) ** 2 * max(fourth - residual**2, 0.0)
     variance += share**2 * (4 * explained * residual + (kurtosis - 1.0) * explained**2)
-    return MeasuredNumber(1.0 - left, noise, math.sqrt(variance / rows) / target)
+    sampling = math.sqrt(variance / rows) / target
+    return MeasuredNumber(1.0 - left, noise, sampling, (-math.inf, 1.0))
 
 
 def _quantiles(

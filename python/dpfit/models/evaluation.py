@@ -10,7 +10,9 @@ from typing import Any
 from dpfit._parameters import real
 from dpfit.accounting import PrivacyRecord
 from dpfit.accounting.statement import rounded_up
+from dpfit.models.numbers import NONE, number_text
 from dpfit.models.tables import Summary
+from dpfit.statistics import RowCount
 
 __all__ = ["CalibrationBin", "Evaluation", "MeasuredNumber"]
 
@@ -31,11 +33,15 @@ class MeasuredNumber:
         one of these rows.
     sampling : float
         The standard error due to the rows being a sample of a population.
+    possible : tuple of two floats, default (-inf, inf)
+        The smallest and the largest possible value, where intervals are cut off: R² is at most 1,
+        and the RMSE is not negative.
     """
 
     value: float
     noise: float
     sampling: float
+    possible: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def error(self) -> float:
@@ -55,7 +61,9 @@ class MeasuredNumber:
         """
         level = real("level", level, 0.0, 1.0 - 1e-15)
         width = NormalDist().inv_cdf((1.0 + level) / 2) * (self.error if sampling else self.noise)
-        return self.value - width, self.value + width
+        least, most = self.possible
+        low, high = self.value - width, self.value + width
+        return min(max(low, least), most), min(max(high, least), most)
 
     def to_dict(self) -> dict[str, float | None]:
         """Return the number and its errors for JSON; None for what is not known."""
@@ -156,26 +164,36 @@ class Evaluation:
             budget = f"mu {rounded_up(record.mu or 0.0)}"
         else:
             budget = f"epsilon {rounded_up(record.epsilon)}, delta {rounded_up(record.delta)}"
+        is_noisy = any(event.statistic == RowCount.name for event in record.events)
         facts = (
             ("Budget", budget),
-            ("Rows (noisy)", f"{self.rows:.0f}"),
+            ("Rows (noisy)" if is_noisy else "Rows", f"{self.rows:.0f}"),
             ("Neighbors", record.neighbors),
             ("Protects", record.protects),
         )
         named = [("R²", self.r2), ("RMSE", self.rmse), ("mean residual", self.mean_residual)]
         named += [(f"{100 * share:g} % residual", each) for share, each in self.residual_quantiles]
-        named += [(f"target at {each.predicted:.4g}", each.observed) for each in self.calibration]
+        named += [
+            (f"target at {number_text(each.predicted)}", each.observed) for each in self.calibration
+        ]
         rows = tuple((name, *map(_text, _numbers(each))) for name, each in named)
-        notes = (
+        notes = [
             "noise is the standard error due to the noise added for privacy, sampling that due to "
             "the rows being a sample; the interval has both. A residual is target minus "
             "prediction. `target at` is the mean of the target where predictions have this mean.",
-            f"Residuals were clipped to ±{self.clipped[0]:.4g}: "
+            f"Residuals were clipped to ±{number_text(self.clipped[0])}: "
             f"{100 * min(max(self.beyond, 0.0), 1.0):.2g} % of them (noisy).",
-        )
+        ]
+        if not math.isfinite(self.r2.value):
+            notes.append(
+                "R² is not known: the noise hides the variance of the target. More rows or a "
+                "larger budget help."
+            )
         warning = _NOT_PRIVATE if record.insecure_seed else ""
         columns = ("", "estimate", "noise", "sampling", "[0.025", "0.975]")
-        return Summary(f"Evaluation of {self.estimator}", warning, facts, columns, rows, notes)
+        return Summary(
+            f"Evaluation of {self.estimator}", warning, facts, columns, rows, tuple(notes)
+        )
 
     def __str__(self) -> str:
         return str(self.summary())
@@ -192,4 +210,4 @@ def _numbers(found: MeasuredNumber) -> tuple[float, ...]:
 
 
 def _text(value: float) -> str:
-    return f"{value:.4g}" if math.isfinite(value) else "-"
+    return number_text(value) if math.isfinite(value) else NONE

@@ -168,5 +168,9 @@ def _check_column_names(estimator: PrivateModel, source: Source, *, reset: bool)
     if source.names is None:
         empty: Any = np.zeros((0, source.columns))
     else:
-        empty = pa.table({name: pa.nulls(0) for name in source.names})
+        # Predictions ignore other columns. If a feature is missing, the error does not name them,
+        # unless no name is known: then they show what the table has instead.
+        known = [] if reset else list(getattr(estimator, "feature_names_in_", ()))
+        names = [name for name in source.names if name in known] or source.names
+        empty = pa.table({name: pa.nulls(0) for name in names})
     validate(estimator, empty, reset=reset, skip_check_array=True)

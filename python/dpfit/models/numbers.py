@@ -38,6 +38,8 @@ def interval_ends(level: float) -> tuple[str, str]:
 
 def pair_text(low: float, high: float) -> tuple[str, str]:
     """Return two numbers with enough digits to tell them apart."""
+    if (low, high) == (0.0, 1.0):
+        return "0", "1"
     digits = 4
     while digits < 17 and number_text(low, digits) == number_text(high, digits):
         digits += 1

@@ -26,6 +26,11 @@ __all__ = ["additive_summary", "linear_summary"]
 
 INTERCEPT = "(intercept)"
 REFERENCE = "reference"
+_WHAT_HELPS = (
+    "Predictions use a rough value for them, or zero. It helps to merge rare levels, or to use "
+    "fewer columns, more rows or a larger budget. If they should have many rows, check that they "
+    "are spelled as in the data."
+)
 _NOT_PRIVATE = "NOT PRIVATE: the noise came from a fixed seed (random_state)."
 # Names or places that a note lists.
 _MOST_LISTED = 5
@@ -140,7 +145,7 @@ def _where(model: Model, coding: Coding) -> list[str]:
         parts.append(words)
     if not parts:
         return []
-    means = " (columns of numbers at their released means)" if lines else ""
+    means = " (numeric columns at their means, of values clipped to the range)" if lines else ""
     return [f"{INTERCEPT} is the prediction at {', '.join(parts)}{means}."]
 
 
@@ -180,9 +185,8 @@ def _hidden_terms(model: Model, found: Coefficients, coding: Coding) -> list[str
         )
     if hidden:
         notes.append(
-            f"Not known: {_listed(hidden)}. The noise hides whether these levels or flags have "
-            "rows. Merging them with other levels, fewer columns, more rows or a larger budget "
-            "help. If they should have many rows, check that they are spelled as in the data."
+            f"Not known: {_listed(hidden)}. The noise hides whether these levels or binary columns "
+            f"have rows. {_WHAT_HELPS}"
         )
     if absent:
         notes.append(
@@ -319,8 +323,7 @@ def _unseen(model: Model) -> list[str]:
         return []
     return [
         f"Not known: {_listed(distinct(found))}. The noise hides whether these levels have rows. "
-        "Merging them with other levels, fewer columns, more rows or a larger budget help. If they "
-        "should have many rows, check that they are spelled as in the data."
+        f"{_WHAT_HELPS}"
     ]
 
 

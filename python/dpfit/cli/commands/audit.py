@@ -105,7 +105,7 @@ def audit(
 
     if epsilon is None and mu is None:
         epsilon = 1.0
-    audited: Any = getattr(dpfit, name)(epsilon, delta, n_jobs=1, neighbors=neighbors)
+    audited: Any = getattr(dpfit, name)(epsilon=epsilon, delta=delta, n_jobs=1, neighbors=neighbors)
     if mu is not None:
         if name == _BLACK_BOX_ONLY:
             raise wrong_use(f"the budget of {name} cannot be given as mu", "--epsilon 1")

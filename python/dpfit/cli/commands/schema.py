@@ -203,9 +203,9 @@ def _advice(columns: _Columns, output: str, *, has_types: bool) -> list[str]:
 
 _LEVELS = (
     'List all possible levels of each column in {file}, as in "levels": ["no", "yes"]. Take them '
-    "from a form or a codebook, not from the data. Values that are not listed have no effect. A "
-    "person-ID column needs no levels: use --unit for it in the fit, and --without for other "
-    "columns that are not features."
+    "from a form or a codebook, not from the data. All values that are not listed are treated "
+    "alike. A person-ID column needs no levels: use --unit for it in the fit, and --without for "
+    "other columns that are not features."
 )
 _NUMBERS = (
     "Bounds are optional. Without them, the fit estimates ranges privately, for about {features} "
