@@ -279,8 +279,10 @@ class Stage:
         tau = _TYPICAL_TAU * math.sqrt(self._variance * (1.0 - EXPLAINED))
         sigma = tau * math.sqrt(pieces.columns) * self._rows_per_unit / (self._rows * mu)
         sampling = self._variance / self._rows
-        bends = Bends(0.0, np.zeros(0), np.zeros(2), np.zeros(pieces.most), sigma**2, sampling, 0.0)
-        return pieces.columns > 0 and bends.evidence < _VISIBLE * self._variance
+        bends = Bends(0.0, np.zeros(0), np.zeros(2), np.zeros(0), sigma**2, sampling, 0.0)
+        # A line of variance one has the height one in a typical piece.
+        evidence = float(bends.evidence(np.array(pieces.most * sigma**2)))
+        return pieces.columns > 0 and evidence < _VISIBLE * self._variance
 
     def mean(self, basis: Basis, mu: float) -> Estimate:
         """Return the mean of the target, in one release."""

@@ -18,8 +18,8 @@ __all__ = ["Bends", "Curves", "Lines", "Pieces", "Strategy"]
 # Knots of curves. Bends that the budget does not pay for are never released, so more knots cost
 # time and no privacy.
 KNOTS = 12
-# A shorter line has to explain more by this many variances of the error. Noise alone makes one of
-# the 66 lines of a straight relation explain so much in one column of 20, or of 5 if it is weak.
+# A shorter line has to explain more by this many variances of its own error. Noise alone makes one
+# of the 66 lines or more of a straight relation explain so much in one column of 20.
 _EVIDENCE = 4.0
 # It also has to explain more by this share of the residual variance. Whoever asks for a line wants
 # its slope over the whole range, even if the relation bends a little; a model that leaves so much
@@ -59,21 +59,23 @@ class Bends:
     sampling: float
     residual: float
 
-    @property
-    def evidence(self) -> float:
-        """How much more a shorter line has to explain."""
-        error = len(self.sums) * self.noise + self.sampling
-        return max(_EVIDENCE * error, _MATERIAL * self.residual)
+    def evidence(self, noise: Floats) -> Floats:
+        """Return how much more shorter lines have to explain, given the variance of their noise."""
+        return np.maximum(_EVIDENCE * (noise + self.sampling), _MATERIAL * self.residual)
 
-    def covariances(self, knots: Knots, heights: Floats) -> Floats:
-        """Return the covariance of the residuals with curves, the columns of `heights`."""
+    def covariances(self, knots: Knots, heights: Floats) -> tuple[Floats, Floats]:
+        """Return the covariance of the residuals with curves, and the variance of its noise.
+
+        Curves are the columns of `heights`. One that is steep in a piece with few rows is large
+        there, and so is its noise.
+        """
         means = np.zeros((len(self.sums), len(knots.places)))
         for piece, (first, last) in enumerate(itertools.pairwise(self.knots.tolist())):
             weights = knots.means[first : last + 1] + 1e-12
             weights[[0, -1]] /= 2.0
             means[piece, first : last + 1] = weights / weights.sum()
-        result: Floats = self.sums @ means @ heights
-        return result
+        weights = means @ heights
+        return self.sums @ weights, self.noise * np.square(weights).sum(axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +246,8 @@ def _nearest(knots: Knots, bends: Bends) -> _Line:
     pairs = sorted(itertools.combinations(range(last + 1), 2), key=lambda ends: ends[0] - ends[1])
     lines = knots.lines(pairs)
     shared = knots.covariances(lines, lines[:, 0])
-    explained = np.square(bends.coefficient * shared + bends.covariances(knots, lines))
-    best = int(explained.argmax())
-    return _Line(pairs[best], float(explained[best] - explained[0]) - bends.evidence)
+    covariances, noise = bends.covariances(knots, lines)
+    explained = np.square(bends.coefficient * shared + covariances)
+    gains = explained - explained[0] - bends.evidence(noise)
+    best = int(gains.argmax())
+    return _Line(pairs[best], float(gains[best]))
