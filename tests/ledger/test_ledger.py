@@ -209,6 +209,28 @@ def test_several_charges_are_all_written_or_none(path):
     assert (first.number, second.number) == (1, 2)
 
 
+@pytest.mark.parametrize(
+    "cost",
+    [
+        {"mu": 0.5, "times": -4},
+        {"mu": 0.5, "times": 0},
+        {"mu": -0.5},
+        {"mu": math.nan},
+        {"mu": math.inf},
+        {"epsilon": -1.0},
+        {"epsilon": 0.1, "delta": -1e-7},
+        {},
+    ],
+)
+def test_no_charge_gives_back_budget(path, cost):
+    ledger = Ledger.create(path, epsilon=1.0, delta=1e-6, dataset="x")
+    ledger.reserve(Charge(what="all", mu=ledger.mu))
+    with pytest.raises(ParameterError):
+        ledger.reserve(Charge(what="less than nothing", **cost))
+    assert ledger.remaining().mu == 0.0
+    assert len(ledger.history()) == 1
+
+
 def test_to_check_is_not_to_spend(path):
     ledger = Ledger.create(path, mu=1.0, dataset="x")
     ledger.check(Charge(what="a", mu=1.0))

@@ -13,6 +13,7 @@ from dpfit.accounting._checks import (
     check_count,
     check_name,
     check_neighbors,
+    check_non_negative,
     check_positive,
     check_within,
 )
@@ -21,6 +22,7 @@ from dpfit.accounting.provenance import utc_now
 from dpfit.exceptions import ParameterError
 
 __all__ = [
+    "ADOPTED",
     "Charge",
     "LedgerEntry",
     "ModelFile",
@@ -28,6 +30,9 @@ __all__ = [
     "Settings",
     "as_columns",
 ]
+
+ADOPTED = "adopted"
+"""The kind of the entry that goes on with a copy of the ledger; it alone has no cost."""
 
 _DELTA = 1e-6
 
@@ -98,8 +103,9 @@ class Charge:
         The cost of other releases. Beside mu, they are for people to read.
     times : int
         How often the cost occurs.
-    kind : {"fit", "added"}
-        Whether a fit asks for it, or a person.
+    kind : {"fit", "added", "adopted"}
+        Whether a fit asks for it, or a person; or whether it is the decision to go on with a copy
+        of the ledger, which has no cost.
     neighbors : {"add_remove", "replace"}
         The neighbouring relation of the releases.
     protects_units : bool or None
@@ -109,6 +115,15 @@ class Charge:
         The name of the person-ID column, if there is one.
     max_rows : int or None
         How many rows of a unit are used.
+
+    Raises
+    ------
+    ParameterError
+        If a cost is negative, not finite or missing.
+
+    Privacy
+    -------
+    A cost below zero, or one that occurs less than once, would give back budget that was spent.
     """
 
     what: str
@@ -121,6 +136,17 @@ class Charge:
     protects_units: bool | None = None
     unit_name: str | None = None
     max_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the cost."""
+        check_count("times", self.times)
+        if self.mu is not None:
+            check_positive("mu", self.mu)
+        for name in ("epsilon", "delta"):
+            if getattr(self, name) is not None:
+                check_non_negative(name, getattr(self, name))
+        if self.mu is None and self.epsilon is None and self.kind != ADOPTED:
+            raise ParameterError("a charge needs mu, or epsilon (and delta)", subject="mu")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ from dpfit.accounting._checks import (
 )
 from dpfit.accounting._ledger_budget import charged, exceeded, fits, remaining
 from dpfit.accounting._ledger_entries import (
+    ADOPTED,
     Charge,
     LedgerEntry,
     ModelFile,
@@ -373,7 +374,7 @@ class Ledger:
             _, entries = self._load(connection)
             tables.set_place(connection, self._path)
             remark = "went on with a file that was copied, restored or moved"
-            no_cost = Charge(what="ledger", kind="adopted")
+            no_cost = Charge(what="ledger", kind=ADOPTED)
             return tables.append(connection, self._path, entries, no_cost, remark)
 
         return file.write(self._path, act)

@@ -68,9 +68,13 @@ def copied(estimator: Any) -> Any:
     """
     if hasattr(estimator, "get_params"):
         found = clone(estimator)
-        if found.get_params(deep=False).get("ledger") is not None:
-            found.set_params(ledger=None)
-        return found
+        # Also those of the steps of a pipeline, which are called step__ledger.
+        ledgers = [
+            name
+            for name, value in found.get_params().items()
+            if name.split("__")[-1] == "ledger" and value is not None
+        ]
+        return found.set_params(**dict.fromkeys(ledgers))
     return copy.deepcopy(estimator)
 
 
