@@ -355,10 +355,7 @@ class Stage:
                     cost /= math.sqrt(len(theta)) * (_BIAS if schedule.products else 1.0)
                 # A score is a residual times the length of its row.
                 tails = self._tails.times(found.bound / rounds.norm)
-                careful = self._infers and schedule.products > 0.0
-                threshold = best_threshold(
-                    counts.value, counts.sigma, self._rows, cost, tails, careful=careful
-                )
+                threshold = best_threshold(counts.value, counts.sigma, self._rows, cost, tails)
             mu = mu_early if done < early else mu_round
             theta, sigma = rounds.step(theta, threshold.tau, mu)
             sigmas.append(sigma)

@@ -104,7 +104,7 @@ class Tails:
 
 
 def best_threshold(
-    counts: Floats, sigma: float, rows: float, noise: float, tails: Tails, *, careful: bool = False
+    counts: Floats, sigma: float, rows: float, noise: float, tails: Tails
 ) -> Threshold:
     """Return the threshold with the least error.
 
@@ -121,9 +121,6 @@ def best_threshold(
         of one.
     tails : Tails
         How far targets are from their mean.
-    careful : bool, default False
-        Whether all bins that are not seen hide rows at once. Otherwise each does or does not,
-        independently of the others.
 
     Privacy
     -------
@@ -141,11 +138,8 @@ def best_threshold(
         np.where((both == 0.0) & (sizes <= tails.longest), _hidden(both, sigma, rows), 0.0) / rows
     )
     beyond = np.maximum(sizes - candidates[:, None], 0.0)
-    errors = np.square(noise * candidates)
-    if careful:
-        errors += np.square(excess + beyond @ hidden)
-    else:
-        errors += np.square(excess) + np.square(beyond * hidden).sum(axis=1)
+    errors = np.square(noise * candidates) + np.square(excess)
+    errors += np.square(beyond * hidden).sum(axis=1)
     tau = min(float(candidates[int(errors.argmin())]), tails.threshold(noise))
     clipped = float(both @ np.square(np.minimum(sizes, tau))) / rows
     if both.sum() < _MOST * rows:
