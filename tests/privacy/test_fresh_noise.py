@@ -9,7 +9,6 @@ import multiprocessing
 import os
 import subprocess
 import sys
-import threading
 
 import joblib
 import numpy as np
@@ -157,29 +156,38 @@ def test_an_unfitted_estimator_that_was_copied_to_many_fits_has_no_shared_noise(
 
 
 def test_fits_in_threads_while_others_fork():
-    """Locks that a thread holds at the moment of a fork are held for good in the child."""
+    """Locks that a thread holds at the moment of a fork are held for good in the child.
+
+    The test runs in a process of its own: threads of pytest's workers hold locks, too.
+    """
     if "fork" not in METHODS:
         pytest.skip("the system has no fork")
-    done, values = threading.Event(), []
-
-    def busy():
-        while not done.is_set():
-            values.append(released("linear"))
-
-    threads = [threading.Thread(target=busy) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    try:
-        context = multiprocessing.get_context("fork")
-        for _ in range(3):
-            with context.Pool(2) as pool:
-                values += pool.starmap_async(released, [("linear",)] * 2).get(PATIENCE)
-    finally:
-        done.set()
-        for thread in threads:
-            thread.join(PATIENCE)
-    assert not any(thread.is_alive() for thread in threads)
-    assert all_differ(values)
+    code = """
+import multiprocessing, threading, warnings
+import numpy as np
+from dpfit import PrivateLinearRegression
+warnings.simplefilter("ignore", DeprecationWarning)
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(70_000, 3)), rng.normal(size=70_000)
+done, values = threading.Event(), []
+def released(_=None):
+    return float(PrivateLinearRegression(epsilon=0.1, n_jobs=2).fit(X, y).intercept_)
+def busy():
+    while not done.is_set():
+        values.append(released())
+threads = [threading.Thread(target=busy) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for _ in range(3):
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        values += pool.map(released, range(2))
+done.set()
+for thread in threads:
+    thread.join()
+assert len(set(values)) == len(values)
+"""
+    done = subprocess.run([sys.executable, "-c", code], timeout=PATIENCE, check=False)
+    assert done.returncode == 0
 
 
 def test_a_process_that_ends_in_the_middle_of_a_fit_does_not_hang():
