@@ -19,7 +19,7 @@ __all__ = ["Bends", "Curves", "Lines", "Pieces", "Strategy"]
 # time and no privacy.
 KNOTS = 12
 # A shorter line has to explain more by this many variances of its own error. Noise alone makes one
-# of the 66 lines or more of a straight relation explain so much in one column of 20.
+# of the 66 lines or more explain so much in one column of 14, if there is no effect.
 _EVIDENCE = 4.0
 # It also has to explain more by this share of the residual variance. Whoever asks for a line wants
 # its slope over the whole range, even if the relation bends a little; a model that leaves so much
