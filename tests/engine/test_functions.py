@@ -141,6 +141,29 @@ def test_a_constant_column_has_no_line():
     assert knots.functions().shape == (2, 0)
 
 
+def test_a_knot_beyond_all_rows_adds_no_bend():
+    marginal = Marginal(np.array([0.0, 1.0, 2.0]), np.ones(2))
+    knots = Knots.of(marginal, np.array([0.0, 1.0, 2.0, 5.0]))
+    within = Knots.of(marginal, np.array([0.0, 1.0, 2.0]))
+    beyond = Knots.of(Marginal(np.array([0.0, 2.0]), np.ones(1)), np.array([0.0, 2.0, 4.0]))
+    assert knots.functions().shape == (4, 2)
+    assert within.functions().shape == (3, 2)
+    assert beyond.functions().shape == (3, 1)
+
+
+@quick
+@given(marginals(), st.integers(2, 12), st.data())
+def test_the_share_between_two_knots_is_that_of_rows(marginal, number, data):
+    knots = Knots.at_quantiles(marginal, np.linspace(0.0, 1.0, number), 0.01)
+    last = len(knots.places) - 1
+    first = data.draw(st.integers(0, last - 1))
+    second = data.draw(st.integers(first + 1, last))
+    shares = [knots.share(i, i + 1) for i in range(last)]
+    assert knots.share(0, last) == pytest.approx(1.0)
+    assert sum(shares) == pytest.approx(1.0)
+    assert knots.share(first, second) == pytest.approx(sum(shares[first:second]))
+
+
 def test_shorter_lines_are_flat_outside_and_standardised():
     marginal = Marginal.uniform(0.0, 11.0)
     knots = Knots.of(marginal, np.arange(12.0))

@@ -363,7 +363,8 @@ class Stage:
                 total += theta
             self._report(schedule.rounds - done - 1 + later)
         estimates = total / schedule.averaged
-        path = Path(found.left, tuple(sigmas), schedule.averaged)
+        unsure = found.noise / found.steps
+        path = Path(found.left, tuple(sigmas), schedule.averaged, unsure)
         if mu_products:
             products = rounds.products(estimates, threshold.tau, mu_products)
             covariance = robust_covariance(products, path, found.steps, self._rows)
@@ -373,7 +374,10 @@ class Stage:
         inverse = found.inverse
         missing = found.matrix @ found.missing(schedule.rounds, schedule.averaged) @ inverse
         hidden = (missing * prior.variances) @ missing.T
-        errors = np.diag(covariance.noise) + np.diag(covariance.sampling)
+        # Without those from not knowing J: shrunk by these as well, curves predict worse (a mean
+        # of 0.278 against 0.269 on 26 tables at epsilon = 0.1).
+        noise = np.diag(path.sure.noise(found.steps, self._rows)) / found.steps
+        errors = noise + np.diag(covariance.sampling)
         prior = prior.updated(inverse, estimates, errors)
         mean, _ = prior.posterior(inverse, estimates, errors)
         return Estimate(

@@ -25,6 +25,9 @@ _EVIDENCE = 4.0
 # its slope over the whole range, even if the relation bends a little; a model that leaves so much
 # unexplained would be the wrong one.
 _MATERIAL = 0.02
+# A slope is a statement about most rows: a line goes over at least this share of them. Among
+# collinear columns, a step over a few rows sometimes explains more, and is not what anyone wants.
+_LEAST_ROWS = 0.5
 # Columns are related if they share a quarter of their variance.
 _RELATED = 0.5
 
@@ -240,10 +243,11 @@ class _Line:
 
 
 def _nearest(knots: Knots, bends: Bends) -> _Line:
-    """Return the line, flat outside its ends, that explains most of a column."""
+    """Return the line over most rows, flat outside its ends, that explains most of a column."""
     last = len(knots.places) - 1
     # The whole range is first; among others that explain the same, the longest.
     pairs = sorted(itertools.combinations(range(last + 1), 2), key=lambda ends: ends[0] - ends[1])
+    pairs = [pairs[0]] + [ends for ends in pairs[1:] if knots.share(*ends) >= _LEAST_ROWS]
     lines = knots.lines(pairs)
     shared = knots.covariances(lines, lines[:, 0])
     covariances, noise = bends.covariances(knots, lines)

@@ -103,6 +103,8 @@ class Coordinates:
     known : array of shape (q, q)
         The mean products of coordinates as far as X'X shows them, relative to the roots of
         `variances`.
+    noise : array of shape (q,)
+        The standard deviations of the noise of X'X in the mean squares of coordinates.
     before : int
         How many coordinates are of functions that are not bends. These come first.
     wide : float
@@ -114,6 +116,7 @@ class Coordinates:
     bound: float
     slack: Floats
     known: Floats
+    noise: Floats
     before: int
     wide: float = 1.0
 
@@ -136,7 +139,8 @@ class Coordinates:
         matrix = np.diag(scales / math.sqrt(total))[:, order]
         identity = np.eye(len(scales))
         shares, before = shares[order] / total, int(np.count_nonzero(~is_bend))
-        return cls(matrix, shares, room(len(scales)), 0.0 * shares, identity, before)
+        nothing = np.zeros_like(shares)
+        return cls(matrix, shares, room(len(scales)), nothing, identity, nothing, before)
 
     def again(self, gram: Released[Floats], rows: float, prior: Prior, noise: float) -> Coordinates:
         """Return better coordinates from X'X of rows z divided by the bound.
@@ -167,12 +171,14 @@ class Coordinates:
         used = shares > 1e-9
         change = (np.hstack(axes) * np.sqrt(shares))[:, used]
         both = np.sqrt(np.outer(shares[used], shares[used]))
+        size = np.square(change).sum(axis=0)
         result = replace(
             self,
             matrix=self.matrix @ change,
             variances=shares[used],
-            slack=_HIDDEN * noise_norm(len(self.variances), sigma) * np.square(change).sum(axis=0),
+            slack=_HIDDEN * noise_norm(len(self.variances), sigma) * size,
             known=_positive(change.T @ seen.moments @ change / both),
+            noise=sigma * size,
             before=int(np.count_nonzero(used[: self.before])),
         )
         return replace(result, bound=self.wide * room(len(result.variances)) * result.norm)

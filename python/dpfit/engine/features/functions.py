@@ -110,6 +110,14 @@ class Knots:
         result: Floats = heights / size
         return result
 
+    def share(self, first: int, last: int) -> float:
+        """Return about which share of the rows is between two knots."""
+        inside = self.means[first : last + 1].copy()
+        # Half of the hat function of an inner knot is outside.
+        inside[0] *= 1.0 if first == 0 else 0.5
+        inside[-1] *= 1.0 if last == len(self.means) - 1 else 0.5
+        return float(inside.sum())
+
     def between(self, first: int, last: int) -> Knots:
         """Return two of these knots: a line between them, flat outside."""
         ends = self.places[[first, last]]
@@ -128,9 +136,11 @@ class Knots:
         free = scipy.linalg.null_space(fixed.T @ self.products)
         bends = np.diff(np.eye(len(self.places)), 2, axis=0) @ free
         mass = free.T @ self.products @ free
-        mass += 1e-9 * np.trace(mass) / len(mass) * np.eye(len(mass))
-        _, vectors = scipy.linalg.eigh(bends.T @ bends, mass)
-        return np.column_stack([line, free @ vectors])
+        added = 1e-9 * np.trace(self.products) / len(mass) * np.eye(len(mass))
+        _, vectors = scipy.linalg.eigh(bends.T @ bends, mass + added)
+        # A bend where there are no rows has no variance but what was added.
+        seen = np.einsum("ij,ij->j", vectors, mass @ vectors) > 0.5
+        return np.column_stack([line, free @ vectors[:, seen]])
 
     def covariances(self, one: Floats, two: Floats) -> Floats:
         """Return the covariances of curves, as columns, with one curve or each with its partner."""
