@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfit.engine.ranges.marginal import Marginal
-from dpfit.engine.threshold import EDGES, Tails, best_threshold
+from dpfit.engine.threshold import EDGES, Tails, _is_seen, best_threshold, shows_most
 
 from .marginals import marginals, of_values
 
@@ -241,3 +241,25 @@ def test_more_noise_never_means_a_wider_threshold_of_tails(marginal, noise, fact
     tails = Tails.of(marginal, float(marginal.edges.mean()), np.ptp(marginal.edges) / 2)
     assert tails.threshold(noise * factor) <= tails.threshold(noise)
     assert tails.threshold(noise) in EDGES
+
+
+def test_a_largest_threshold_is_kept():
+    residuals = draw("long")
+    counts, tails = counts_of(residuals), tails_of(residuals)
+    free = best_threshold(counts, 10.0, ROWS, NOISE, tails)
+    held = best_threshold(counts, 10.0, ROWS, NOISE, tails, free.tau / 2)
+    assert held.tau == free.tau / 2
+    assert best_threshold(counts, 10.0, ROWS, NOISE, tails, 2 * free.tau) == free
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_counts_show_most_normal_residuals_if_that_is_said(seed):
+    """The limit is for a run of bins: noise just below it leaves three quarters of 600 rows seen."""
+    rng, rows = np.random.default_rng(seed), 600.0
+    limit = 0.75 * rows / (4.0 * np.sqrt(8.0))
+    assert shows_most(0.99 * limit, rows)
+    assert not shows_most(1.01 * limit, rows)
+    residuals = 0.3 * rng.normal(size=int(rows))
+    noisy = counts_of(residuals) + rng.normal(0.0, 0.5 * limit, BINS)
+    seen = np.where(_is_seen(noisy, 0.5 * limit), noisy, 0.0)
+    assert seen.sum() > 0.5 * rows

@@ -419,3 +419,18 @@ def test_a_wider_bound_stays_wider():
     # Neither a second call nor another X'X changes it.
     assert wider.wider(500.0).bound == pytest.approx(wider.bound)
     assert again(rng, wider, truth, TINY).bound == pytest.approx(wider.wide * room(5))
+
+
+def test_functions_that_are_lost_in_the_noise_do_not_disturb_the_others():
+    """Their products with others are noise, and relative to their own size a multiple of it."""
+    rng = np.random.default_rng(0)
+    expected = np.array([0.5, 0.5, 1e-6, 1e-6])
+    for _ in range(200):
+        noise = rng.normal(0.0, 0.05, (4, 4))
+        noise = (noise + noise.T) / np.sqrt(2.0)
+        seen = _Seen.of(np.diag(expected) + noise, 0.05, expected, 2)
+        relative = seen.moments / np.sqrt(np.outer(expected, expected))
+        assert np.abs(relative - np.eye(4)).max() < 1.0
+        for white, _ in seen.whitened(expected):
+            true = white.T @ (expected[:, None] * white)
+            assert np.linalg.eigvalsh(true).max() < 2.0

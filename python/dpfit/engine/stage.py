@@ -18,7 +18,7 @@ from dpfit.engine.features.levels import SeenLevels
 from dpfit.engine.rounds import STEPS, Rounds
 from dpfit.engine.shrinkage import EXPLAINED, Prior
 from dpfit.engine.strategy import Bends, Pieces
-from dpfit.engine.threshold import EDGES, Tails, Threshold, best_threshold
+from dpfit.engine.threshold import EDGES, Tails, Threshold, best_threshold, shows_most
 from dpfit.engine.whitening import Coordinates, first_scales, room
 from dpfit.release import Released, Releaser
 from dpfit.statistics import (
@@ -301,9 +301,13 @@ class Stage:
 
     def _noise(self, basis: Basis, mu: float, schedule: Schedule) -> float:
         """Return the variance of noise in a coefficient that has the whole norm of a row."""
+        number = len(basis.functions)
+        one = room(number) * self._rows_per_unit / (self._rows * mu * math.sqrt(schedule.left))
         tau = _TYPICAL_TAU * math.sqrt(self._variance * (1.0 - EXPLAINED))
-        signal = self._rows * mu * math.sqrt(schedule.left) / self._rows_per_unit
-        return (room(len(basis.functions)) * tau / signal) ** 2
+        if not shows_most(self._rows_per_unit / (mu * math.sqrt(schedule.counts)), self._rows):
+            # Nothing but the marginal of the target will tell how large residuals are.
+            tau = max(tau, self._tails.threshold(number * one))
+        return (one * tau) ** 2
 
     def _scales(self, basis: Basis, mu: float, schedule: Schedule) -> Floats:
         variances = np.array([function.variance for function in basis.functions])
@@ -349,13 +353,17 @@ class Stage:
         for done in range(schedule.rounds):
             if done == schedule.wide:
                 counts = rounds.counts(theta, mu_counts)
-                cost = rounds.cost * self._rows_per_unit / mu_last
-                if self._infers:
-                    # Every coefficient has to be right, and not the predictions alone.
-                    cost /= math.sqrt(len(theta)) * (_BIAS if schedule.products else 1.0)
+                noise = rounds.cost * self._rows_per_unit / mu_last
                 # A score is a residual times the length of its row.
                 tails = self._tails.times(found.bound / rounds.norm)
-                threshold = best_threshold(counts.value, counts.sigma, self._rows, cost, tails)
+                seen = counts.value, counts.sigma, self._rows
+                threshold = best_threshold(*seen, noise, tails)
+                if self._infers:
+                    # Every coefficient has to be right, and not the predictions alone, as long as
+                    # the noise is not larger than what is to be explained.
+                    most = max(math.sqrt(self._variance) / noise, threshold.tau)
+                    noise /= math.sqrt(len(theta)) * (_BIAS if schedule.products else 1.0)
+                    threshold = best_threshold(*seen, noise, tails, most)
             mu = mu_early if done < early else mu_round
             theta, sigma = rounds.step(theta, threshold.tau, mu)
             sigmas.append(sigma)

@@ -16,7 +16,7 @@ import numpy as np
 from dpfit._typing import Array, Floats
 from dpfit.engine.ranges.marginal import Marginal
 
-__all__ = ["EDGES", "Tails", "Threshold", "best_threshold"]
+__all__ = ["EDGES", "Tails", "Threshold", "best_threshold", "shows_most"]
 
 # Edges of the bins of absolute residuals, in half-widths of the target's range: from 1/64 to 64.
 EDGES: Floats = 2.0 ** (np.arange(-12, 13) / 2)
@@ -104,7 +104,12 @@ class Tails:
 
 
 def best_threshold(
-    counts: Floats, sigma: float, rows: float, noise: float, tails: Tails
+    counts: Floats,
+    sigma: float,
+    rows: float,
+    noise: float,
+    tails: Tails,
+    most: float = math.inf,
 ) -> Threshold:
     """Return the threshold with the least error.
 
@@ -121,6 +126,8 @@ def best_threshold(
         of one.
     tails : Tails
         How far targets are from their mean.
+    most : float, optional
+        The largest threshold.
 
     Privacy
     -------
@@ -140,7 +147,7 @@ def best_threshold(
     beyond = np.maximum(sizes - candidates[:, None], 0.0)
     errors = np.square(noise * candidates) + np.square(excess)
     errors += np.square(beyond * hidden).sum(axis=1)
-    tau = min(float(candidates[int(errors.argmin())]), tails.threshold(noise))
+    tau = min(float(candidates[int(errors.argmin())]), tails.threshold(noise), most)
     clipped = float(both @ np.square(np.minimum(sizes, tau))) / rows
     if both.sum() < _MOST * rows:
         # Most residuals are not seen.
@@ -150,6 +157,11 @@ def best_threshold(
     beyond = np.maximum(sizes[1:] - tau, 0.0)
     lost = float(beyond @ (sides[0] - sides[1])) / rows
     return Threshold(tau, spread**2, lost)
+
+
+def shows_most(sigma: float, rows: float) -> bool:
+    """Return whether counts with this noise show most residuals, in one run of bins at least."""
+    return _VISIBLE * sigma * math.sqrt(_RUNS[-1]) < _MOST * rows
 
 
 def _hidden(counts: Floats, sigma: float, rows: float) -> Floats:

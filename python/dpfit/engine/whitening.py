@@ -264,6 +264,9 @@ class _Seen:
         The fewer coordinates there are, the less noise has any direction of them. So lines and
         levels are looked at alone, then bends, and then what they have in common.
         """
+        # Nothing is seen of a coordinate if even a correlation of one would be within the noise.
+        visible = np.sqrt(expected * expected.max()) > sigma / math.sqrt(2.0)
+        moments = np.where(np.outer(visible, visible), moments, np.diag(expected))
         one, two = slice(0, before), slice(before, None)
         found = np.zeros_like(moments)
         for part in (one, two):
