@@ -28,10 +28,13 @@ def diagnostics_section(evaluation: Evaluation) -> Html:
         facts_grid(summary.facts),
         element("div", _drawing(evaluation), table(summary.columns, rows), class_="beside"),
         *(element("p", note, class_="note") for note in summary.notes),
-        element("details", element("summary", "Privacy statement of the evaluation"),
-                *(element("p", text) for text in evaluation.statement().split("\n\n"))),
+        element(
+            "blockquote",
+            *(element("p", text) for text in evaluation.statement().split("\n\n")),
+            class_="alarm" if evaluation.privacy.insecure_seed else None,
+        ),
         id="accuracy",
-    )  # fmt: skip
+    )
 
 
 def _drawing(evaluation: Evaluation) -> Html | None:
@@ -70,8 +73,8 @@ def _drawing(evaluation: Evaluation) -> Html | None:
     parts += [
         element("text", "mean prediction", x=across((low + high) / 2), y=_SIZE - 8,
                 class_="label middle"),
-        element("text", "mean of the target", x="10", y=middle, class_="label middle",
-                transform=f"rotate(-90 10 {middle:g})"),
+        element("text", "mean of the target", x="14", y=middle, class_="label middle",
+                transform=f"rotate(-90 14 {middle:g})"),
     ]  # fmt: skip
     caption = element("figcaption", "Calibration: the closer to the dashed line, the better")
     drawing = element(

@@ -128,7 +128,7 @@ def _header(model: Model, summary: Summary, title: str | None) -> Html:
         others += [", " if others else None, name_of(name)]
     if others:
         several = len(model.not_features) > 1
-        heading = "Target and other roles" if several else "Target"
+        heading = "Target, unit or weight" if several else "Target"
         # One name may be that of weights or of units, if the target had none.
         facts.insert(0, (heading if _is_target(model) else "Not a feature", joined(*others)))
     count = len(model.kinds)
