@@ -23,9 +23,10 @@ from dpfit import (
     load,
 )
 from dpfit.accounting import PrivacyRecord, gdp_delta
+from dpfit.models.numbers import date_text
 from dpfit.models.report.attacker import least_misses
 from dpfit.models.report.markup import Html, element, name_of
-from dpfit.models.report.scales import Scale, date_text, tick_texts, ticks
+from dpfit.models.report.scales import Scale, tick_texts, ticks
 
 from . import models
 

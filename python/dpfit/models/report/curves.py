@@ -11,10 +11,10 @@ import numpy as np
 
 from dpfit._typing import Floats
 from dpfit.models.names import distinct
-from dpfit.models.numbers import number_text
+from dpfit.models.numbers import date_text, number_text
 from dpfit.models.report.bars import Segment, axis_of_bars, interval_bar, legend, share_bar
 from dpfit.models.report.markup import Child, Html, element, joined, name_of
-from dpfit.models.report.scales import Scale, date_text, points, tick_texts, ticks
+from dpfit.models.report.scales import Scale, points, tick_texts, ticks
 from dpfit.models.report.tables import table
 from dpfit.models.tables import Summary
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Scale", "date_text", "points", "tick_texts", "ticks"]
+__all__ = ["Scale", "points", "tick_texts", "ticks"]
 
 # Steps between ticks, as multiples of powers of ten.
 _STEPS = (1.0, 2.0, 5.0, 10.0)
@@ -71,15 +70,6 @@ def tick_texts(values: Sequence[float]) -> list[str]:
         return [f"{value:.6g}" for value in values]
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     return [f"{value:,.{decimals}f}".replace("-", "\N{MINUS SIGN}") for value in values]
-
-
-def date_text(days: float) -> str:
-    """Return days since 1970 as a date; the number if there is no such date."""
-    try:
-        date = datetime.date(1970, 1, 1) + datetime.timedelta(days=math.floor(days))
-    except (OverflowError, ValueError):
-        return f"{days:.6g}"
-    return date.isoformat()
 
 
 def points(places: Iterable[tuple[float, float]]) -> str:
