@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpfit.models.names import distinct
-from dpfit.models.numbers import NONE, number_text, p_text, range_texts
+from dpfit.models.numbers import NONE, interval_ends, number_text, p_text, range_texts
 from dpfit.models.report.bars import axis_of_bars, error_bar, interval_bar, legend
 from dpfit.models.report.markup import Child, Html, element, joined, name_of
 from dpfit.models.report.scales import Scale
@@ -17,9 +17,11 @@ from dpfit.models.tables import Summary
 
 __all__ = ["has_coefficients", "terms_section"]
 
+# The level of a summary's intervals.
+_LEVEL = 0.95
 # Longer names lose their middle.
 _LONGEST = 80
-_LABELS = ("", "estimate", "", "95 % interval", "p", "privacy", "std. error", "range")
+_LABELS = ("", "estimate", "", "95 % interval", "p", "privacy", "std err", "range")
 
 
 def has_coefficients(summary: Summary) -> bool:
@@ -84,6 +86,9 @@ def terms_section(summary: Summary, of_rows: Summary) -> Html:
             )
     heading: list[Child] = [*_LABELS]
     heading[2] = axis_of_bars(scale)
+    # The notes of the summary call the ends of intervals by the names of their columns.
+    low, high = interval_ends(_LEVEL)
+    heading[3] = f"{_LABELS[3]} {low} {high}"
     return element(
         "section",
         element("h2", "Coefficients"),
