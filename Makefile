@@ -44,6 +44,7 @@ test: $(VENV)/built $(VENV)/tools
 	$(BIN)/python -m pytest -q --doctest-modules python/dpfit benches/paper
 
 test-slow: $(VENV)/built $(VENV)/tools
+	$(BIN)/python -m pip install --quiet --group release
 	$(BIN)/python -m pytest -q -m slow
 
 lint: $(VENV)/built $(VENV)/tools
