@@ -44,6 +44,7 @@ test: $(VENV)/built $(VENV)/tools
 	$(BIN)/python -m pytest -q --doctest-modules python/dpfit benches/paper
 
 test-slow: $(VENV)/built $(VENV)/tools
+	$(BIN)/python -m pip install --quiet --group release
 	$(BIN)/python -m pytest -q -m slow
 
 lint: $(VENV)/built $(VENV)/tools
@@ -73,9 +74,11 @@ bench: $(VENV)/built $(VENV)/tools
 reproduce: $(VENV)/built $(VENV)/tools
 	$(BIN)/python benches/reproduce.py $(ARGS)
 
-# A wheel for this system and Python 3.11 or later, and a source distribution.
+# A wheel that PyPI would take, for Python 3.11 or later (on Linux, for glibc 2.17 or later), and a source
+# distribution, in dist/. Both are checked by auditwheel and twine.
 wheel: $(BIN)/maturin
-	CARGO_TARGET_DIR=$(CURDIR)/target $(BIN)/maturin build --release --sdist --quiet --out dist
+	$(BIN)/python -m pip install --quiet --group release
+	$(BIN)/python tools/build_distributions.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) target dist

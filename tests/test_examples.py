@@ -37,7 +37,7 @@ def shape(text):
         "README.md",
         *(
             f"docs/{name}.md"
-            for name in ("audit", "evaluation", "inference", "scikit_learn", "tables")
+            for name in ("audit", "evaluation", "inference", "report", "scikit_learn", "tables")
         ),
     ],
 )

@@ -74,6 +74,7 @@ def test_the_wheel_is_for_every_python_and_contains_only_the_package(wheel):
     # The paper's experiments are in benches/paper.
     assert not [name for name in names if "experiments" in name or "benches" in name]
     assert "dpfit/accounting/privacy_record.schema.json" in names
+    assert "dpfit/models/report/style.css" in names
     assert wheel.stat().st_size < 3_000_000
 
 
@@ -127,7 +128,7 @@ def test_the_types_are_strict(alone, tmp_path):
 COMMANDS = """\
 fit data.csv --target cost --epsilon 1 -o model.json
 predict model.json new.csv -o predictions.csv
-show model.json --plot model.png
+show model.json --plot model.png --html model.html
 demo -o demo
 """
 
@@ -145,6 +146,7 @@ def test_the_wheel_has_commands(wheel, alone, tmp_path):
         assert run(program, *line.split(), cwd=tmp_path)
     assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 3
     assert (tmp_path / "model.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "model.html").read_text("utf-8").startswith("<!DOCTYPE html>")
     assert (tmp_path / "demo" / "comparison.png").is_file()
 
 

@@ -232,8 +232,9 @@ def draw(rows, methods, epsilons, path):
     import matplotlib
 
     matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from dpfit.models.style import COLOUR, GREY, LIGHT, import_pyplot, style_axes
 
+    plt = import_pyplot()
     pairs = compared(methods)
     figure, axes = plt.subplots(
         len(pairs),
@@ -248,24 +249,25 @@ def draw(rows, methods, epsilons, path):
             x = np.array([r[theirs] for r in mine])
             y = np.array([r[ours] for r in mine])
             low, high = min(x.min(), y.min()) / 1.5, min(max(x.max(), y.max()) * 1.5, MOST_SHOWN)
+            title = f"ε = {epsilon:g}: below on {np.mean(y < x):.0%}"
             beyond = x > high
-            x = np.minimum(x, high / 1.15)
             odd = np.array([r["task"] % 2 == 1 for r in mine])
-            axis.plot([low, high], [low, high], color="0.6", lw=1)
-            axis.scatter(x[~odd], y[~odd], s=22, color="#1f5a91", label="even tasks")
-            axis.scatter(
-                x[odd], y[odd], s=22, facecolor="white", edgecolor="#1f5a91", label="odd tasks"
-            )
+            axis.plot([low, high], [low, high], color=LIGHT, lw=1)
+            for some, face, label_of in ((~odd, COLOUR, "even tasks"), (odd, "white", "odd tasks")):
+                places = some & ~beyond
+                axis.scatter(
+                    x[places], y[places], s=22, facecolor=face, edgecolor=COLOUR, label=label_of
+                )
             if beyond.any():
-                axis.scatter(x[beyond] * 1.08, y[beyond], s=22, marker=">", color="0.4")
-                note = f"▸ {beyond.sum()} beyond {MOST_SHOWN:g}"
-                axis.annotate(note, (0.98, 0.03), xycoords="axes fraction", ha="right", fontsize=8)
+                # Arrows at the edge, for tables where a peer is much worse than the mean.
+                edge = np.full(beyond.sum(), high / 1.12)
+                axis.scatter(edge, y[beyond], s=22, marker=">", color=GREY)
+                title += f"; ▸ {beyond.sum()} beyond {MOST_SHOWN:g}"
             axis.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
-            axis.set_title(f"ε = {epsilon:g}: below on {np.mean(y < x):.0%}", fontsize=10)
+            axis.set_title(title, fontsize=10)
             axis.set_xlabel(f"{label}", fontsize=9)
             axis.set_ylabel(f"dpfit {ours}, untuned", fontsize=9)
-            axis.tick_params(labelsize=8)
-            axis.spines[["top", "right"]].set_visible(False)
+            style_axes(axis)
     figure.suptitle("Test MSE / Var(y), one point per table", fontsize=11)
     axes[0, 0].legend(frameon=False, fontsize=8, loc="upper left")
     figure.savefig(path, dpi=140)

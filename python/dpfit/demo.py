@@ -17,7 +17,7 @@ import numpy as np
 from dpfit._typing import Floats
 from dpfit.models.additive import PrivateAdditiveRegression
 from dpfit.models.linear import PrivateLinearRegression
-from dpfit.models.plots import import_pyplot, style_axes
+from dpfit.models.style import COLOUR, GREY, LIGHT, TINT, import_pyplot, style_axes
 from dpfit.paper import BoostedAdaSSP
 from dpfit.schema import Categorical, Schema
 
@@ -40,8 +40,6 @@ SCHEMA = Schema(
 _SIZES = ("x", "y", "z")
 # The share of rows for testing. They are always the same.
 _TEST_SHARE = 0.2
-
-_BLUE, _TINT, _GREY, _LIGHT = "#1f5a8a", "#9fc0db", "#5a616a", "#c9ced4"
 
 
 class Result(NamedTuple):
@@ -134,7 +132,7 @@ class Demo:
     def _draw_errors(self, ax: Any) -> None:
         for place, result in enumerate(self.results):
             ours = result.name.startswith("dpfit")
-            colour = _BLUE if ours else (_TINT if result.private else _LIGHT)
+            colour = COLOUR if ours else (TINT if result.private else LIGHT)
             ax.barh(place, result.error, height=0.62, color=colour)
             ax.annotate(
                 f"{result.error:.3f}",
@@ -152,7 +150,7 @@ class Demo:
         ]
         ax.set_yticks(range(len(labels)), labels, fontsize=8.5)
         ax.set_ylim(len(labels) - 0.4, -0.6)
-        ax.axvline(1.0, color=_GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+        ax.axvline(1.0, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
         top = max(result.error for result in self.results)
         ax.set_xlim(0.0, max(1.15, 1.1 * top))
         ax.annotate(
@@ -161,7 +159,7 @@ class Demo:
             xytext=(5, 2),
             textcoords="offset points",
             fontsize=8,
-            color=_GREY,
+            color=GREY,
             va="bottom",
         )
         ax.set_title(
@@ -169,24 +167,30 @@ class Demo:
             fontsize=10,
             loc="left",
         )
-        ax.set_xlabel("Squared error / variance of the price", fontsize=8.5, color=_GREY)
+        ax.set_xlabel("Squared error / variance of the price", fontsize=8.5, color=GREY)
         ax.tick_params(axis="y", length=0)
         style_axes(ax)
         ax.spines["left"].set_visible(False)
 
     def _draw_curve(self, ax: Any) -> None:
-        x, height = self.additive.curve("carat")
+        x, height, low, high = self.additive.curve("carat", interval=0.95)
         points = np.asarray(x, dtype=np.float64)
         beyond = 0.05 * (points[-1] - points[0])
         ends = np.concatenate([[points[0] - beyond], points, [points[-1] + beyond]])
-        ax.axhline(0.0, color=_LIGHT, linewidth=0.8, zorder=1)
-        ax.plot(ends, np.interp(ends, points, height), color=_BLUE, linewidth=1.8)
-        ax.plot(points, height, "o", color=_BLUE, markersize=3.5)
+        ax.axhline(0.0, color=LIGHT, linewidth=0.8, zorder=1)
+        band = [np.interp(ends, points, heights) for heights in (low, high)]
+        ax.fill_between(ends, *band, color=TINT, alpha=0.45, linewidth=0.0)
+        ax.plot(ends, np.interp(ends, points, height), color=COLOUR, linewidth=1.8)
+        ax.plot(points, height, "o", color=COLOUR, markersize=3.5)
         ax.set_title("dpfit: the curve of the weight", fontsize=10, loc="left")
-        ax.set_xlabel("Carat", fontsize=8.5, color=_GREY)
-        ax.set_ylabel("Contribution to the price, in dollars", fontsize=8.5, color=_GREY)
-        ax.yaxis.set_major_formatter(lambda value, _: f"{value:+,.0f}" if value else "0")
+        ax.set_xlabel("Carat", fontsize=8.5, color=GREY)
+        ax.set_ylabel("Contribution to the price, in dollars", fontsize=8.5, color=GREY)
+        ax.yaxis.set_major_formatter(lambda value, _: _signed(value))
         style_axes(ax)
+
+
+def _signed(value: float) -> str:
+    return f"{value:+,.0f}".replace("-", "\N{MINUS SIGN}") if value else "0"
 
 
 def diamonds() -> pa.Table:

@@ -135,6 +135,10 @@ CASES = {
     "unwritable": ("show model.json --plot /proc/m.png", 1, ["cannot write"]),
     "a plot of no known format": ("show model.json --plot m.docx", 2, [".png"]),
     "two outputs": ("show model.json --json --sql t", 2, ["choose one"]),
+    "a report and JSON": ("show model.json --json --html -", 2, ["choose one"]),
+    "a report in a plot": ("show model.json --plot m.png --html m.png", 2, ["same name"]),
+    "a ledger without a report": ("show model.json --ledger study.dpl", 2, ["--html FILE"]),
+    "a report with no ledger": ("show model.json --html - --ledger nope.dpl", 1, ["nope.dpl"]),
     "a demo in a file": ("demo -o s.json", 2, ["not a folder"]),
     # Models and rows to predict.
     "no model": ("show nope.json", 1, ["no file 'nope.json'"]),

@@ -121,6 +121,33 @@ def test_standard_input_and_output(folder, quick):
     )
 
 
+def test_show_writes_a_report(folder, quick, tmp_path):
+    done = quickly(quick, folder, f"show model2.json --html {tmp_path}/m.html")
+    assert done.stderr.decode() == f"The report was written to {tmp_path}/m.html.\n"
+    expected = dpfit.load(folder / "model2.json").report_html()
+    assert (tmp_path / "m.html").read_text("utf-8") == expected
+    assert done.stdout.decode().startswith(str(dpfit.load(folder / "model2.json").summary()))
+    content = (folder / "model2.json").read_bytes()
+    piped = quickly(quick, folder, f"show - --html - --plot {tmp_path}/m.png", content)
+    assert piped.stdout.decode() == expected
+    assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_report_shows_the_ledger(folder, quick, tmp_path):
+    account = dpfit.Ledger.create(tmp_path / "study.dpl", epsilon=3.0, dataset="Stones of 2024")
+    X = np.arange(600.0).reshape(-1, 2)
+    model = dpfit.PrivateLinearRegression(epsilon=1.0, ledger=account).fit(X, X[:, 0])
+    model.save(tmp_path / "m.json")
+    line = f"show {tmp_path}/m.json --html -"
+    assert b"(this model)" not in quickly(quick, folder, line).stdout
+    shown = quickly(quick, folder, f"{line} --ledger {tmp_path}/study.dpl")
+    assert b"(this model)" in shown.stdout
+    assert b"Stones of 2024" in shown.stdout
+    other = quickly(quick, folder, f"show model.json --html - --ledger {tmp_path}/study.dpl")
+    assert other.returncode == 2
+    assert b"no entry of this model" in other.stderr
+
+
 def test_show_writes_a_query(folder, quick):
     query = good(quickly(quick, folder, "show model.json --sql 'new rows'"))
     assert query.startswith("SELECT *")

@@ -18,6 +18,7 @@ CASES = [
     "schema infer fold -o fold/a.csv --force",
     "schema infer 'fold/?.csv' -o fold/a.csv --force",
     "show m.png --plot m.png",
+    "show m.png --html m.png",
 ]
 
 

@@ -31,7 +31,13 @@ def place(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "line", ["show strange.json", "show strange.json --json", "show strange.json --sql t"]
+    "line",
+    [
+        "show strange.json",
+        "show strange.json --json",
+        "show strange.json --sql t",
+        "show strange.json --html -",
+    ],
 )
 def test_output_has_no_control_characters(place, quick, line):
     done = tool.dpfit(place, line, program=quick)

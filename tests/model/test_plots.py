@@ -315,3 +315,27 @@ def test_levels_of_curves_have_bars(of_towns):
     )
     (dots,) = (line for line in ax.lines if line.get_marker() == "o")
     np.testing.assert_array_equal(np.isfinite(dots.get_ydata()), known)
+
+
+def test_flags_and_dates_have_their_own_labels():
+    rng = np.random.default_rng(0)
+    start = np.datetime64("2019-03-01")
+    X = pd.DataFrame(
+        {
+            "flag": rng.integers(0, 2, 20_000),
+            "when": start + rng.integers(0, 1500, 20_000).astype("timedelta64[D]"),
+        }
+    )
+    schema = Schema({"flag": Binary()})
+    y = X["flag"] + (X["when"] - pd.Timestamp("2019-03-01")).dt.days / 1500
+    model = PrivateAdditiveRegression(epsilon=5.0, schema=schema).fit(X, y)
+    figure = model.plot_curves(["flag", "when"])
+    flag, when = figure.axes
+    assert [label.get_text() for label in flag.get_xticklabels()] == ["0", "1"]
+    first, last = (label.get_text() for label in when.get_xticklabels())
+    ends = model.feature_range_[1]
+    assert first == str(np.datetime64(int(np.floor(ends[0])), "D"))
+    assert last == str(np.datetime64(int(np.floor(ends[1])), "D"))
+    figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in when.get_xticklabels()]
+    assert boxes[0].x1 < boxes[1].x0

@@ -26,7 +26,7 @@ from dpfit import (
     Schema,
     scan_batches,
 )
-from dpfit._progress import rows_read
+from dpfit._progress import Progress
 
 from .tables import every, seeded, state, uniform
 
@@ -224,7 +224,7 @@ def test_reading_shows_the_same_however_many_batches_there_are(capsys, monkeypat
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     shown = set()
     for batches in (1, 2, 3000):
-        tell = rows_read(show=True, name="fit")
+        tell = Progress(show=True, name="fit").rows_read
         for batch in range(1, batches + 1):
             tell(1000 * batch)
         shown.add(capsys.readouterr().err)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special
 
-from dpfit.models.plots import import_pyplot, style_axes
+from dpfit.models.style import ALARM, COLOUR, GREY, LIGHT, NO_MATH, import_pyplot, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from dpfit.audit.result import AuditResult
 
 __all__ = ["plot_audit"]
-
-_COLOUR, _GREY, _ALARM = "#1f5a8a", "#5a616a", "#b03a2e"
 
 
 def plot_audit(result: AuditResult, ax: Axes | None = None) -> Axes:
@@ -28,26 +26,24 @@ def plot_audit(result: AuditResult, ax: Axes | None = None) -> Axes:
     assert ax is not None
     pair = max(result.pairs, key=lambda pair: pair.mu)
     rates = np.linspace(0.0, 1.0, 501)
-    ax.plot([0.0, 1.0], [1.0, 0.0], color="#c9ced4", linewidth=1.0, label="guessing")
+    ax.plot([0.0, 1.0], [1.0, 0.0], color=LIGHT, linewidth=1.0, label="guessing")
     if len(pair.scores[0]):
-        ax.step(
-            *_errors(*pair.scores), color=_GREY, linewidth=1.2, label="best test that was found"
-        )
-    _curve(ax, rates, result.mu, color=_COLOUR, label=f"lower bound, mu = {result.mu:.3g}")
+        ax.step(*_errors(*pair.scores), color=GREY, linewidth=1.2, label="best test that was found")
+    _curve(ax, rates, result.mu, color=COLOUR, label=f"lower bound, mu = {result.mu:.3g}")
     if result.claimed_mu is not None:
         name = f"claimed, mu = {result.claimed_mu:.3g}"
-        _curve(ax, rates, result.claimed_mu, color=_ALARM, linestyle="--", label=name)
+        _curve(ax, rates, result.claimed_mu, color=ALARM, linestyle="--", label=name)
     elif result.claimed_epsilon is not None:
         grown = np.exp(min(result.claimed_epsilon, 700.0))
         most = np.maximum(1.0 - result.delta - grown * rates, (1.0 - result.delta - rates) / grown)
         name = f"claimed, epsilon = {result.claimed_epsilon:.3g}"
-        ax.plot(rates, np.maximum(most, 0.0), color=_ALARM, linestyle="--", label=name)
+        ax.plot(rates, np.maximum(most, 0.0), color=ALARM, linestyle="--", label=name)
     ax.set_xlim(0.0, 1.0)
     ax.set_ylim(0.0, 1.0)
-    ax.set_xlabel("false-positive rate", color=_GREY)
-    ax.set_ylabel("false-negative rate", color=_GREY)
+    ax.set_xlabel("false-positive rate", color=GREY)
+    ax.set_ylabel("false-negative rate", color=GREY)
     # Names of classes may contain anything.
-    ax.set_title(f"{result.estimator}: {pair.name}", fontsize=10, parse_math=False)
+    ax.set_title(f"{result.estimator}: {pair.name}", fontsize=10, **NO_MATH)
     ax.legend(fontsize=8, frameon=False)
     style_axes(ax)
     return ax

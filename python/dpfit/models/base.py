@@ -10,7 +10,7 @@ from typing import Any, Generic, Self, TypeVar, cast, overload
 
 from dpfit._blas_threads import one_blas_thread
 from dpfit._parameters import Budget, integer, one_of, real
-from dpfit._progress import rounds_done, rows_read
+from dpfit._progress import Progress
 from dpfit._typing import Missing
 from dpfit.engine.constants import Constants
 from dpfit.engine.fit import fit
@@ -144,11 +144,12 @@ class PrivateModel(FittedModel):
                 f"X must have at most {MOST_TERMS} columns, counting each level as a column"
             )
         # All checks that need no data are done. Rows are read from here on.
+        progress = Progress(show=self.verbose, name=type(self).__name__)
         reading = Reading(
             missing,
             self.n_jobs,
             None if unit is None else self._rows_per_unit(),
-            rows_read(show=self.verbose, name=type(self).__name__),
+            progress.rows_read,
             max_weight=max_weight,
         )
         task = FitTask(
@@ -158,7 +159,7 @@ class PrivateModel(FittedModel):
             self._strategy(kinds),
             rows_are_public=self._rows_are_public(missing, unit),
             rows_per_unit=self._rows_per_unit(),
-            progress=rounds_done(show=self.verbose, name=type(self).__name__),
+            progress=progress.rounds_done,
             constants=self._constants,
         )
         fitted: Fitted | None = None

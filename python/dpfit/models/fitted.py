@@ -10,8 +10,9 @@ from typing import Any, cast, get_args
 
 from sklearn.utils.validation import check_is_fitted
 
+from dpfit._atomic_file import whole_file
 from dpfit._parameters import budget, one_of
-from dpfit.accounting import LedgerLike
+from dpfit.accounting import Ledger, LedgerLike
 from dpfit.estimator import PrivateRegressor, not_enough_memory
 from dpfit.exceptions import HiddenTargetWarning, ParameterError
 from dpfit.models import file as model_file
@@ -244,6 +245,88 @@ class FittedModel(PrivateRegressor):
         """
         check_is_fitted(self)
         model_file.save(self, path)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        ledger: LedgerLike | None = None,
+        evaluation: Evaluation | None = None,
+    ) -> None:
+        """Write a report for people: one HTML file, which loads nothing and prints well.
+
+        Parameters
+        ----------
+        path : str or path
+            The file. An existing file is replaced, or left unchanged if writing fails.
+        title : str, optional
+            The heading; the name of the estimator by default.
+        ledger : Ledger, path or None
+            The ledger that paid for the fit, to show its history; None for that of the estimator,
+            if it has one.
+        evaluation : Evaluation, optional
+            What :meth:`evaluate` returned, to show how good the model is on other rows.
+
+        Raises
+        ------
+        ParameterError
+            If the ledger has no entry of this model.
+
+        Notes
+        -----
+        The report has the coefficients or curves with 95 % confidence intervals, in which privacy
+        noise and sampling error are separate; what an attacker can find out; the budget; the
+        privacy statement and the certificate; and how to cite.
+
+        Privacy
+        -------
+        Computed from released numbers, at no privacy cost. The history of a ledger is shown
+        without users, hosts and paths, but with the descriptions of its entries.
+        """
+        content = self.report_html(title=title, ledger=ledger, evaluation=evaluation).encode()
+        with whole_file(path) as file:
+            file.write(content)
+
+    def report_html(
+        self,
+        *,
+        title: str | None = None,
+        ledger: LedgerLike | None = None,
+        evaluation: Evaluation | None = None,
+    ) -> str:
+        """Return what :meth:`report` writes."""
+        from dpfit.models.report import report_html
+
+        check_is_fitted(self)
+        if ledger is None and self.model_.provenance is not None:
+            paid = self.model_.provenance.ledger_entry is not None
+            ledger = self.ledger if paid else None
+        summary = cast(Any, self).summary
+        return report_html(
+            self.model_,
+            summary(),
+            summary(inference="sample"),
+            title=title,
+            ledger=None if ledger is None else Ledger.of(ledger),
+            evaluation=evaluation,
+        )
+
+    @property
+    def _repr_html_(self) -> Any:
+        # With display="text" in scikit-learn's configuration, this raises an AttributeError.
+        diagram = super()._repr_html_
+        return self._html_of_fit if hasattr(self, "model_") else diagram
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Show the summary of a fitted model in a notebook, and scikit-learn's diagram before."""
+        found = super()._repr_mimebundle_(**options)
+        if "text/html" in found and hasattr(self, "model_"):
+            found["text/html"] = self._html_of_fit()
+        return found
+
+    def _html_of_fit(self) -> str:
+        return str(cast(Any, self).summary().to_html())
 
     def to_sklearn(self) -> Any:
         """Convert the model to a scikit-learn pipeline.

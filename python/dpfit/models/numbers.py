@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Sequence
 
@@ -9,7 +10,15 @@ import numpy as np
 
 from dpfit._typing import Floats
 
-__all__ = ["NONE", "interval_ends", "number_text", "p_text", "pair_text", "range_texts"]
+__all__ = [
+    "NONE",
+    "date_text",
+    "interval_ends",
+    "number_text",
+    "p_text",
+    "pair_text",
+    "range_texts",
+]
 
 NONE = "-"
 _SMALLEST_P = 1e-4
@@ -58,3 +67,12 @@ def range_texts(ranges: Sequence[Floats | None] | Floats) -> list[str]:
         else ("" if row is None else NONE)
         for pair, row in zip(pairs, ranges, strict=True)
     ]
+
+
+def date_text(days: float) -> str:
+    """Return days since 1970 as a date; the number if there is no such date."""
+    try:
+        date = datetime.date(1970, 1, 1) + datetime.timedelta(days=math.floor(days))
+    except (OverflowError, ValueError):
+        return f"{days:.6g}"
+    return date.isoformat()

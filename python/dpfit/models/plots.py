@@ -14,6 +14,18 @@ from dpfit.models.coefficients import Coding, Coefficients, Term
 from dpfit.models.effects import NoEffect
 from dpfit.models.fonts import printable_labels, with_glyphs
 from dpfit.models.names import LONGEST_NAME, distinct, width_of
+from dpfit.models.numbers import date_text
+from dpfit.models.style import (
+    ALARM,
+    COLOUR,
+    GREY,
+    LIGHT,
+    LIGHTER,
+    NO_MATH,
+    TINT,
+    import_pyplot,
+    style_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,25 +33,16 @@ if TYPE_CHECKING:
 
     from dpfit._typing import Array, Floats
     from dpfit.models.model import Model
-    from dpfit.schema import Level
+    from dpfit.schema import Kind, Level
 
-__all__ = ["import_pyplot", "plot_coefficients", "plot_curves", "style_axes"]
+__all__ = ["plot_coefficients", "plot_curves"]
 
-_COLOUR = "#1f5a8a"
-_TINT = "#9fc0db"
-_GREY = "#5a616a"
-_LIGHT = "#c9ced4"
-_LIGHTER = "#eceff2"
-_ALARM = "#b03a2e"
 _SEED = "NOT PRIVATE: fixed seed"
 _TOO_FEW = {
     "mean": "Too few rows for {}: the model predicts the mean",
     "nothing": "Too few rows for {}: the noise hides even the range of the target",
     "full": "No column varies: there are no {}",
 }
-
-# Names may contain dollar signs, between which matplotlib would read formulas.
-_NO_MATH: dict[str, Any] = {"parse_math": False}
 
 _MOST_CURVES = 12
 # How far a curve is drawn outside its range, as a share of the width.
@@ -70,7 +73,7 @@ def plot_coefficients(
         ax = plt.subplots(figsize=(width, height), layout="constrained")[1]
     places = np.arange(len(order))
     row = _height_in_points(ax) / (count + 0.2)
-    ax.axvline(0.0, color=_LIGHT, linewidth=1.0, zorder=1)
+    ax.axvline(0.0, color=LIGHT, linewidth=1.0, zorder=1)
     seed = _SEED if model.privacy.insecure_seed else None
     dots: Any = np.array([known[i] and not found.terms[i].is_reference for i in order], bool)
     if dots.any():
@@ -78,15 +81,15 @@ def plot_coefficients(
         inner = found.interval(level, "sample")[:-1]
         interval = f"{100 * level:.12g} % confidence interval"
         parts = (
-            (inner, min(0.45 * row, 6.0), _TINT, 2, f"{interval} without sampling error"),
-            (outer, min(0.12 * row, 1.2), _COLOUR, 3, "with sampling error"),
+            (inner, min(0.45 * row, 6.0), TINT, 2, f"{interval} without sampling error"),
+            (outer, min(0.12 * row, 1.2), COLOUR, 3, "with sampling error"),
         )
         for ends, thickness, colour, depth, label in parts:
             _bars(ax, at, ends[shown] * half[shown, None], thickness, colour, depth, label)
         size = min(max(0.4 * row, 1.5), 4.0)
-        ax.plot(moved[shown], at, "o", color=_COLOUR, markersize=size, zorder=4)
+        ax.plot(moved[shown], at, "o", color=COLOUR, markersize=size, zorder=4)
         own = places[~dots]
-        ax.plot(np.zeros(len(own)), own, "|", color=_GREY, markersize=2 * size, zorder=4)
+        ax.plot(np.zeros(len(own)), own, "|", color=GREY, markersize=2 * size, zorder=4)
         legend = ax.legend(
             title=seed,
             title_fontsize=8.5,
@@ -96,22 +99,22 @@ def plot_coefficients(
             bbox_to_anchor=(1.0, 1.0),
             frameon=False,
             fontsize=8.5,
-            labelcolor=_GREY,
+            labelcolor=GREY,
             borderaxespad=0.0,
             handlelength=1.6,
         )
-        legend.get_title().set_color(_ALARM)
+        legend.get_title().set_color(ALARM)
     else:
         ax.set_xlim(-1.0, 1.0)
         ax.set_xticks([0.0])
         words = _TOO_FEW[model.status].format("slopes")
-        ax.set_title(f"{words}\n{seed or ''}".strip(), fontsize=9, color=_GREY, loc="right")
-    ax.set_yticks(places, printable_labels(labels), **_NO_MATH)
+        ax.set_title(f"{words}\n{seed or ''}".strip(), fontsize=9, color=GREY, loc="right")
+    ax.set_yticks(places, printable_labels(labels), **NO_MATH)
     ax.set_ylim(count - 0.4, -0.6)
     words = "\n".join(_below(found.terms, len(order), coding))
-    ax.set_xlabel(words, fontsize=8.5, color=_GREY, loc="right", multialignment="right")
+    ax.set_xlabel(words, fontsize=8.5, color=GREY, loc="right", multialignment="right")
     style_axes(ax)
-    ax.grid(axis="y", color=_LIGHTER, linewidth=0.8)
+    ax.grid(axis="y", color=LIGHTER, linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0, labelsize=min(0.8 * row, 9.0))
@@ -189,31 +192,24 @@ def plot_curves(
         else:
             has_range = not isinstance(model.effects[place], NoEffect)
             _curve(ax, x, heights, band, has_range=has_range)
+            if has_range:
+                _mark(ax, model.kinds[place], x)
         (name,) = printable_labels([names[place]])
-        title = ax.set_title(name, fontsize=9, color="black", loc="left", pad=3, **_NO_MATH)
+        title = ax.set_title(name, fontsize=9, color="black", loc="left", pad=3, **NO_MATH)
         with_glyphs([title, *ax.get_xticklabels()])
     for ax in axes.flat[len(places) :]:
         ax.set_visible(False)
-    figure.supylabel("Contribution to the prediction", fontsize=9, color=_GREY)
+    figure.supylabel("Contribution to the prediction", fontsize=9, color=GREY)
     title = ""
     if model.status != "full":
         title = _TOO_FEW[model.status].format("curves")
     elif features is None and len(places) < len(names):
         title = f"The {len(places)} most important of {len(names)} features"
     if title:
-        figure.suptitle(title, fontsize=9.5, color=_GREY)
+        figure.suptitle(title, fontsize=9.5, color=GREY)
     if model.privacy.insecure_seed:
-        figure.supxlabel(_SEED, fontsize=9, color=_ALARM)
+        figure.supxlabel(_SEED, fontsize=9, color=ALARM)
     return figure
-
-
-def import_pyplot() -> Any:
-    """Return matplotlib's pyplot; raise an error with a hint if it is not installed."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError('plots require matplotlib: pip install "dpfit[plot]"') from error
-    return pyplot
 
 
 def _chosen(model: Model, features: Sequence[int | str] | int | str | None) -> list[int]:
@@ -230,45 +226,57 @@ def _chosen(model: Model, features: Sequence[int | str] | int | str | None) -> l
 
 
 def _curve(ax: Axes, x: Floats, height: Floats, band: Floats, *, has_range: bool) -> None:
-    ax.axhline(0.0, color=_LIGHT, linewidth=0.8, zorder=1)
+    ax.axhline(0.0, color=LIGHT, linewidth=0.8, zorder=1)
     if has_range:
         beyond = _BEYOND * (x[-1] - x[0])
         # The error between knots is at most what a straight line between the errors there says.
         wide = np.concatenate([[x[0] - beyond], x, [x[-1] + beyond]])
         low, high = np.pad(band, ((1, 1), (0, 0)), mode="edge").T
-        ax.fill_between(wide, low, high, color=_TINT, alpha=0.45, linewidth=0.0, zorder=1.5)
+        ax.fill_between(wide, low, high, color=TINT, alpha=0.45, linewidth=0.0, zorder=1.5)
         for end, to in ((0, x[0] - beyond), (-1, x[-1] + beyond)):
-            ax.plot([x[end], to], [height[end]] * 2, color=_TINT, linewidth=1.6, zorder=2)
-        ax.plot(x, height, color=_COLOUR, linewidth=1.6, zorder=3, solid_joinstyle="round")
-        ax.plot(x, height, "o", color=_COLOUR, markersize=2.6, zorder=4)
+            ax.plot([x[end], to], [height[end]] * 2, color=TINT, linewidth=1.6, zorder=2)
+        ax.plot(x, height, color=COLOUR, linewidth=1.6, zorder=3, solid_joinstyle="round")
+        ax.plot(x, height, "o", color=COLOUR, markersize=2.6, zorder=4)
         ax.set_xlim(x[0] - beyond, x[-1] + beyond)
         ax.locator_params(axis="x", nbins=3)
         ax.locator_params(axis="y", nbins=5)
     else:
-        ax.axhline(0.0, color=_TINT, linewidth=1.6, zorder=2)
+        ax.axhline(0.0, color=TINT, linewidth=1.6, zorder=2)
         ax.set_xticks([])
         ax.set_yticks([0.0])
         ax.set_ylim(-1.0, 1.0)
     style_axes(ax)
 
 
+def _mark(ax: Axes, kind: Kind, x: Floats) -> None:
+    """Label the axis of a flag with its two values, and that of dates with dates."""
+    if kind.is_binary:
+        ax.set_xticks([0.0, 1.0], ["0", "1"])
+    elif kind.is_date:
+        ends = (float(x[0]), float(x[-1]))
+        first, last = ax.set_xticks(ends, [date_text(end) for end in ends])
+        # Inside the axes, so that they do not meet those of the next plot.
+        first.label1.set_horizontalalignment("left")
+        last.label1.set_horizontalalignment("right")
+
+
 def _levels(ax: Axes, levels: list[Level], height: Floats, band: Floats) -> None:
-    ax.axhline(0.0, color=_LIGHT, linewidth=0.8, zorder=1)
+    ax.axhline(0.0, color=LIGHT, linewidth=0.8, zorder=1)
     places = np.arange(len(levels))
-    ax.vlines(places, *band.T, color=_TINT, linewidth=3.0, zorder=2)
+    ax.vlines(places, *band.T, color=TINT, linewidth=3.0, zorder=2)
     if not np.isnan(band).all():
         # A level without an interval has no dot either.
         height = np.where(np.isnan(band[:, 0]), np.nan, height)
-    ax.plot(places, height, "o", color=_COLOUR, markersize=3.5, zorder=3)
+    ax.plot(places, height, "o", color=COLOUR, markersize=3.5, zorder=3)
     ax.set_xlim(-0.6, len(levels) - 0.4)
     if len(levels) <= _MOST_LABELS:
         labels = printable_labels(distinct([str(level) for level in levels], 20))
         long = sum(map(width_of, labels)) > _MOST_LETTERS
         ends = "right" if long else "center"
-        ax.set_xticks(places, labels, rotation=35 if long else 0, ha=ends, **_NO_MATH)
+        ax.set_xticks(places, labels, rotation=35 if long else 0, ha=ends, **NO_MATH)
     else:
         ax.set_xticks([])
-        ax.set_xlabel(f"{len(levels)} levels", fontsize=8, color=_GREY)
+        ax.set_xlabel(f"{len(levels)} levels", fontsize=8, color=GREY)
     ax.locator_params(axis="y", nbins=5)
     style_axes(ax)
 
@@ -298,12 +306,3 @@ def _height_in_points(ax: Axes) -> float:
     figure = ax.get_figure()
     pixels = ax.get_window_extent().height
     return float(pixels) * 72.0 / (figure.dpi if figure is not None else 100.0)
-
-
-def style_axes(ax: Axes) -> None:
-    """Draw the frame of a plot in light grey, and only on the left and at the bottom."""
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_color(_LIGHT)
-    ax.tick_params(color=_LIGHT, labelcolor=_GREY, labelsize=8)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from dpfit.accounting import Ledger
 from dpfit.cli.errors import wrong_use
 from dpfit.cli.inputs import open_model
 from dpfit.cli.model_json import model_as_json
@@ -21,6 +23,7 @@ __all__ = ["EXAMPLES", "show"]
 EXAMPLES = (
     "dpfit show model.json",
     "dpfit show model.json --plot model.png",
+    "dpfit show model.json --html model.html",
     "dpfit show model.json --sql new_rows > predict.sql",
     "dpfit show model.json --json",
 )
@@ -34,6 +37,22 @@ def show(
             metavar="FILE",
             parser=output_path,
             help="Also draw the model, to a .png, .svg or .pdf file.",
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            parser=output_path,
+            help="Also write a report for people: one HTML file, which loads nothing and prints "
+            "well.",
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="LEDGER",
+            help="The ledger that paid for the fit, whose history the report shows.",
         ),
     ] = None,
     sql: Annotated[
@@ -56,24 +75,44 @@ def show(
 
     All numbers were released by the fit; showing them has no further privacy cost.
     """
-    if json and sql is not None:
-        raise wrong_use("--json and --sql both write to standard output", "choose one of them")
-    if plot is None:
-        fitted: Any = open_model(model)
-    else:
+    printed = {
+        "--json": json,
+        "--sql": sql is not None,
+        "--plot -": str(plot) == STANDARD,
+        "--html -": str(html) == STANDARD,
+    }
+    if len(both := [option for option, is_given in printed.items() if is_given]) > 1:
+        raise wrong_use(
+            f"{both[0]} and {both[1]} both write to standard output", "choose one of them"
+        )
+    if ledger is not None and html is None:
+        raise wrong_use("--ledger is for the report", "add --html FILE")
+    if plot is not None and html is not None and plot.resolve() == html.resolve():
+        raise wrong_use("--plot and --html have the same name", "give them different names")
+    writers: list[tuple[Path, Callable[[Any], bytes]]] = []
+    if plot is not None:
         format = _format(plot)
         use_matplotlib()
-        with open_output(str(plot), model) as file:
-            fitted = open_model(model)
-            file.write(_plot(fitted, format))
+        writers.append((plot, lambda fitted: _plot(fitted, format)))
+    if html is not None:
+        account = None if ledger is None else Ledger(ledger)
+        writers.append((html, lambda fitted: fitted.report_html(ledger=account).encode()))
+    fitted: Any = None
+    for path, write in writers:
+        with open_output(str(path), model, ledger) as file:
+            # Once: it may come from standard input.
+            fitted = open_model(model) if fitted is None else fitted
+            file.write(write(fitted))
+    fitted = open_model(model) if fitted is None else fitted
     if sql is not None:
         print_sql(fitted.to_sql(sql, dialect) + ";")
     elif json:
         print_json(model_as_json(fitted))
-    elif plot is None or str(plot) != STANDARD:
+    elif STANDARD not in (str(plot), str(html)):
         print_model(fitted)
-    if plot is not None and str(plot) != STANDARD:
-        print_note(f"The plot was written to {plot}.")
+    for written, what in ((plot, "plot"), (html, "report")):
+        if written is not None and str(written) != STANDARD:
+            print_note(f"The {what} was written to {written}.")
 
 
 def _plot(model: Any, format: str) -> bytes:

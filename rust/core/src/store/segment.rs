@@ -5,7 +5,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
-use memmap2::{Mmap, MmapMut, UncheckedAdvice};
+use memmap2::{Mmap, MmapMut};
 
 use crate::error::{Error, Result};
 use crate::layout::Line;
@@ -84,10 +84,12 @@ impl Segment {
     /// Free the memory of a segment in a file. The next pass reads the file again.
     #[allow(unsafe_code)]
     pub(crate) fn forget(&self) {
+        // Windows has no such advice, and drops pages of files when memory is short.
+        #[cfg(unix)]
         if let Self::File(map) = self {
             // SAFETY: the mapping is of a file and read-only, so dropped pages come back with the same bytes.
             // Failure is ignored: the advice affects memory use only.
-            let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
+            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
         }
     }
 }
