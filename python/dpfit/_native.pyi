@@ -14,7 +14,7 @@ _Floats: TypeAlias = npt.NDArray[np.float64]
 _Array: TypeAlias = npt.NDArray[Any]
 # One array with all columns, or one array for each.
 _Table: TypeAlias = _Array | list[_Array]
-_Missing: TypeAlias = Literal["error", "drop"]
+_Missing: TypeAlias = Literal["error", "drop", "indicator"]
 
 __all__ = [
     "EXAMPLE_SCALE",
@@ -483,13 +483,18 @@ class Bins:
 class Histogram:
     """Counts for every column of X and then y; `None` for a column that is not counted.
 
+    If `with_missing`, every column of X that is counted has one more count, its last, of values
+    that are missing; without it, these are not counted. They occur with `missing="indicator"`.
+
     Privacy
     -------
     With k columns counted, the l2 sensitivity is sqrt(k) when a row is added or removed and at most
     sqrt(2 * k) when one is replaced.
     """
 
-    def __new__(cls, columns: Sequence[Bins | None]) -> Histogram: ...
+    def __new__(
+        cls, columns: Sequence[Bins | None], *, with_missing: bool = ...
+    ) -> Histogram: ...
     @property
     def counted(self) -> int:
         """The number of columns that are counted."""
@@ -508,7 +513,9 @@ class Histogram:
     def to_bytes(self) -> bytes:
         """Return the exact counts as bytes, to move them between trusted processes."""
     @staticmethod
-    def from_bytes(columns: Sequence[Bins | None], bytes: bytes) -> Histogram:
+    def from_bytes(
+        columns: Sequence[Bins | None], bytes: bytes, *, with_missing: bool = ...
+    ) -> Histogram:
         """Read what `to_bytes` wrote for the same bins; other bytes raise a `ValueError`."""
     def insecure_exact(self) -> list[int]:
         """Return the exact counts, column after column: private, for tests."""
