@@ -492,9 +492,7 @@ class Histogram:
     sqrt(2 * k) when one is replaced.
     """
 
-    def __new__(
-        cls, columns: Sequence[Bins | None], *, with_missing: bool = ...
-    ) -> Histogram: ...
+    def __new__(cls, columns: Sequence[Bins | None], *, with_missing: bool = ...) -> Histogram: ...
     @property
     def counted(self) -> int:
         """The number of columns that are counted."""

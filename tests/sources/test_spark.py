@@ -151,10 +151,15 @@ def test_units_and_missing_rows_are_as_in_memory(spark, load):
     whole = with_units(with_holes(table(5000)), 1000)
     names = pa.array([f"person {who}" for who in whole["who"].to_pylist()])
     whole = whole.set_column(whole.column_names.index("who"), "who", names)
-    options = {"unit": "who", "max_rows": 2, "missing": "drop", "epsilon": 50.0}
-    far = fitted(PrivateLinearRegression, load(whole), **options)
-    assert state(far) == state(fitted(PrivateLinearRegression, whole.to_pandas(), **options))
+    for missing in ("drop", "indicator"):
+        options = {"unit": "who", "max_rows": 2, "missing": missing, "epsilon": 50.0}
+        far = fitted(PrivateLinearRegression, load(whole), **options)
+        assert state(far) == state(fitted(PrivateLinearRegression, whole.to_pandas(), **options))
     assert kept(spark) == 0
+    column = far.predict(load(whole))
+    found = load(whole).withColumn("prediction", column).toPandas()["prediction"]
+    np.testing.assert_array_equal(found, far.predict(whole))
+    assert np.isfinite(found).all()
 
 
 def test_rows_are_mapped_by_the_executors(spark, load):

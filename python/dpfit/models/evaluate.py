@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from dpfit._parameters import Budget, entropy, integer
-from dpfit._typing import Batch, Floats
+from dpfit._typing import Batch, Floats, Missing
 from dpfit.accounting import Bill, BudgetTracker, Charge, LedgerLike, PrivacyRecord
 from dpfit.exceptions import Code, NotFiniteError, ParameterError
 from dpfit.models.calibration import Pieces
@@ -124,7 +124,9 @@ def evaluate(
         reserve=bill,
     )
     change = PredictionsAndResiduals(model)
-    reading = Reading(model.missing, estimator.n_jobs, max_rows, tell_nothing, change)
+    # With indicators, only rows without a target have no residual.
+    missing: Missing = "error" if model.missing == "error" else "drop"
+    reading = Reading(missing, estimator.n_jobs, max_rows, tell_nothing, change)
     rows_are_public = neighbors == "replace" and model.missing == "error" and unit is None
     found: dict[str, Any] | None = None
     problem: Exception = MemoryError("there is not enough memory for this evaluation")

@@ -148,8 +148,8 @@ def fit(
     missing: Annotated[
         Missing,
         _reading(
-            help="What to do with a row that has a missing value: stop with an error, or drop the "
-            "row."
+            help="What to do with a row that has a missing value: stop with an error, drop the "
+            "row, or keep it and add a flag for every column (indicator)."
         ),
     ] = "error",
     format: TableFormat = None,
