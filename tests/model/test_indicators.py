@@ -165,6 +165,25 @@ def test_a_column_that_has_no_missing_values(model):
 
 
 @every
+def test_only_the_columns_that_are_named(cls):
+    """All others are as if the schema said that they have no missing values."""
+    frame = patients(3000)
+    named = {**SCHEMA, "age": Numeric(0.0, 120.0, missing=True), "height": Numeric()}
+    sex = Categorical(["f", "m"], missing=True)
+    model = seeded(cls, frame, "y", schema=Schema({**named, "sex": sex}), missing="indicator")
+    assert model.model_.column_names[7:] == ["age (missing)"]
+    assert [kind.levels for kind in model.model_.columns if kind.levels] == [
+        ("f", "m", "(missing)"),
+        (3, 1, 7),
+    ]
+    others = ["bmi", "smoker", "ward", "seen", "height"]
+    complete = frame[others].notna().all(axis=1)
+    assert 0.3 < complete.mean() < 0.7
+    assert model.n_rows_ == pytest.approx(complete.sum(), abs=5)
+    np.testing.assert_array_equal(np.isfinite(model.predict(frame)), complete)
+
+
+@every
 def test_rows_without_a_target_are_dropped(cls):
     frame = patients(3000)
     gone = np.arange(3000) % 10 == 0

@@ -176,7 +176,7 @@ def test_rows_that_are_dropped_are_dropped_by_all_statistics():
 
 
 def test_which_indicators_there_are_does_not_depend_on_the_rows():
-    """Neither do the releases: a table without missing values has the same ones, for their price."""
+    """Nor do the releases: a table without missing values has the same ones, at the same price."""
     found = []
     for holes in (0.0, 0.3):
         X, y = rows(holes=holes)

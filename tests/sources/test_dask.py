@@ -287,7 +287,7 @@ def test_missing_values_have_indicators_as_in_memory():
     np.testing.assert_array_equal(found[0][1], found[1][1])
     assert np.isfinite(found[0][1]).all()
     assert "sold (missing)" in model.model_.column_names
-    numbers = whole[["floor"]].to_numpy(np.float64)
+    numbers = whole[["floor"]].to_numpy(np.float64).copy()
     numbers[::5] = np.nan
     target = whole["area"].to_numpy()
     local = fitted(PrivateLinearRegression, numbers, target, missing="indicator", schema=None)

@@ -58,7 +58,8 @@ class PrivateAdditiveRegression(PrivateModel):
         What to do with rows that contain NaN or infinity. "indicator" keeps them: such a value
         counts as the middle of its column's range, and a flag, which is one more column, indicates
         it; in a categorical column, it is a level. There is a flag for every column, unless the
-        schema says ``Numeric(missing=False)``. Rows without a target are dropped.
+        schema lists the columns that need one (``Numeric(missing=True)``) or those that do not
+        (``missing=False``). Rows without a target are dropped.
     ledger : Ledger, path or None
         The ledger that pays for each fit: a :class:`dpfit.Ledger` or its file. A fit that its
         budget does not allow raises `BudgetExceeded`.

@@ -255,7 +255,8 @@ class FittedModel(PrivateRegressor):
             clips columns to their ranges or expands them into linear splines, encodes levels as
             one-hot columns, and ends with a ``LinearRegression`` whose predictions are clipped.
             Dates must be ``datetime64`` in UTC; durations and times of day must be numbers of days.
-            A missing level counts as a level that is not listed, whereas `predict` returns NaN.
+            A missing level counts as a level that is not listed, whereas `predict` returns NaN,
+            unless missing values have indicators.
 
         Warns
         -----
@@ -284,9 +285,9 @@ class FittedModel(PrivateRegressor):
         -------
         str
             ``SELECT *, ... AS prediction FROM table`` in standard SQL, in which a backslash is an
-            ordinary character. The prediction is NULL if a value is missing. Durations and times
-            of day must be numbers of days. If the noise came from a fixed seed, the query starts
-            with a comment that says so.
+            ordinary character. The prediction is NULL if a value is missing that has no indicator.
+            Durations and times of day must be numbers of days. If the noise came from a fixed seed,
+            the query starts with a comment that says so.
         """
         check_is_fitted(self)
         return to_sql(self.model_, table, dialect)

@@ -231,7 +231,7 @@ class Model:
     def _completed(self, columns: Sequence[Array]) -> list[Array]:
         """Return the columns of the model, without missing values if they have indicators.
 
-        A value is NaN if it is missing in a column that is listed as having no missing values.
+        All values of a row are NaN if one is missing in a column without an indicator.
         """
         numbers = [np.asarray(column) for column in columns]
         if self.indicators is None:

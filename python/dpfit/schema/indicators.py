@@ -44,7 +44,9 @@ class Indicators:
     """The columns of a model with ``missing="indicator"``.
 
     These are the columns of the table and then a flag, one or zero, for each column of numbers that
-    may have missing values. In a categorical column, missing values are a level.
+    may have missing values. In a categorical column, missing values are a level. Columns may have
+    missing values unless their kind has ``missing=False``; if some kinds have ``missing=True``,
+    only those may.
 
     Parameters
     ----------
@@ -65,13 +67,24 @@ class Indicators:
         return tuple(
             place
             for place, kind in enumerate(self.kinds)
-            if kind.missing is not False and not kind.levels
+            if self._is_indicated(kind) and not kind.levels
         )
 
     @property
     def columns(self) -> tuple[Kind, ...]:
         """The kinds of the columns of the model."""
-        return (*map(_with_level, self.kinds), *(Binary() for _ in self.flagged))
+        own = (_with_level(kind) if self._has_level(kind) else kind for kind in self.kinds)
+        return (*own, *(Binary() for _ in self.flagged))
+
+    def _is_indicated(self, kind: Kind) -> bool:
+        """Return whether missing values of a column are indicated."""
+        if kind.missing is None:
+            # Whoever lists columns with missing values lists them all.
+            return not any(other.missing for other in self.kinds)
+        return kind.missing
+
+    def _has_level(self, kind: Kind) -> bool:
+        return self._is_indicated(kind) and bool(kind.levels)
 
     def names(self, names: Sequence[str]) -> list[str]:
         """Return the names of the columns of the model, given those of the table."""
@@ -80,7 +93,7 @@ class Indicators:
     def check(self, names: Sequence[str]) -> None:
         """Raise an error if the table has a column, or a level, with the name of an indicator."""
         for name, kind in zip(names, self.kinds, strict=True):
-            if kind.missing is not False and MISSING_LEVEL in kind.levels:
+            if self._has_level(kind) and MISSING_LEVEL in kind.levels:
                 raise ParameterError(
                     f"column {name!r} lists the level {MISSING_LEVEL!r}, which is the name of the "
                     'level that missing="indicator" adds',
@@ -103,27 +116,21 @@ class Indicators:
         Levels are given by their positions.
         """
         found = [
-            _with_code(column, len(kind.levels)) if _has_level(kind) else column
+            _with_code(column, len(kind.levels)) if self._has_level(kind) else column
             for column, kind in zip(columns, self.kinds, strict=True)
         ]
         return [*found, *(~np.isfinite(columns[place]) for place in self.flagged)]
 
     def unexpected(self, columns: Sequence[Array]) -> Array:
-        """Return whether rows have a missing value in a column that is listed as having none."""
+        """Return whether rows have a missing value in a column without an indicator."""
         found = np.zeros(len(columns[0]) if columns else 0, dtype=bool)
         for column, kind in zip(columns, self.kinds, strict=True):
-            if kind.missing is False:
+            if not self._is_indicated(kind):
                 found |= ~np.isfinite(column)
         return found
 
 
-def _has_level(kind: Kind) -> bool:
-    return kind.missing is not False and bool(kind.levels)
-
-
 def _with_level(kind: Kind) -> Kind:
-    if not _has_level(kind):
-        return kind
     return LevelsAndMissing(kind.listed, kind.reference_place, (*kind.levels, MISSING_LEVEL))
 
 

@@ -69,8 +69,8 @@ class Kind:
     reference_place : int
         The position of the level that coefficients of other levels are relative to.
     missing : bool or None
-        Whether values may be missing: with ``missing="indicator"``, the column has no indicator if
-        False.
+        Whether values may be missing, for ``missing="indicator"``. None is False if another column
+        of the table has True, and else True.
     """
 
     levels: tuple[Level, ...] = ()
@@ -143,9 +143,9 @@ class Numeric(Kind):
         outside of them are clipped. Without bounds, a range is found privately, which costs a part
         of the budget.
     missing : bool, optional
-        False if no value can be missing, which must be known without looking at the data. It
-        matters with ``missing="indicator"``: the column has no flag, and rows in which its value
-        is missing are dropped.
+        Whether values may be missing, which must be known without looking at the data. It matters
+        with ``missing="indicator"``: columns with False, or without True if others have it, have
+        no flag, and rows in which their value is missing are dropped.
     """
 
     low: float | None = None
@@ -193,7 +193,7 @@ class Date(Numeric):
     low, high : str, date, datetime or float, optional
         Public bounds, as in :class:`Numeric`: ``"2021-01-01"``, or days since 1970-01-01.
     missing : bool, optional
-        False if no value can be missing, as in :class:`Numeric`.
+        Whether values may be missing, as in :class:`Numeric`.
 
     Notes
     -----
@@ -237,7 +237,7 @@ class Binary(Kind):
     Parameters
     ----------
     missing : bool, optional
-        False if no value can be missing, as in :class:`Numeric`.
+        Whether values may be missing, as in :class:`Numeric`.
     """
 
     missing: bool | None = field(default=None, kw_only=True)
@@ -262,8 +262,8 @@ class Categorical(Kind):
         The level that coefficients of the other levels are relative to; the first one by default.
         It affects what is printed, but not the fit and its predictions.
     missing : bool, optional
-        False if no value can be missing, as in :class:`Numeric`: then ``missing="indicator"`` adds
-        no level.
+        Whether values may be missing, as in :class:`Numeric`; ``missing="indicator"`` adds a level
+        for them.
     """
 
     levels: tuple[Level, ...]
@@ -374,6 +374,9 @@ def from_plain(plain: dict[str, Any]) -> Kind:
         )
     known = KINDS[name].field_names()
     for unknown in sorted(fields.keys() - set(known)):
+        if not difflib.get_close_matches(unknown, known, 1):
+            # Whoever means something else rarely means this.
+            known = [own for own in known if own != "missing"]
         problem = f"a {name} column has no field {json.dumps(unknown)}"
         raise ParameterError(
             problem, code=Code.SCHEMA, subject=unknown, hint=suggestion(unknown, known)

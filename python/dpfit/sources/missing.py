@@ -27,8 +27,8 @@ class AddIndicators:
     Privacy
     -------
     What becomes of a row depends on that row and on the public kinds only. A row with a missing
-    value in a column that is listed as having none gets a missing target, so that all statistics
-    leave it out.
+    value in a column without an indicator gets a missing target, so that all statistics leave it
+    out.
     """
 
     indicators: Indicators

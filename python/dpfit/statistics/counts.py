@@ -68,8 +68,9 @@ class Histograms(Statistic[_native.Histogram, "list[Floats | None]"]):
 
     Privacy
     -------
-    A row is in at most one bin of each column, so adding a row changes the counts of k features by sqrt(k),
-    and replacing one changes two bins of each column. The two components are separate releases.
+    A row is in at most one bin of each column, so adding a row changes the counts of k features by
+    at most sqrt(k), and replacing one changes two bins of each column. The two components are
+    separate releases.
     """
 
     bins: tuple[Bins | None, ...]
