@@ -86,7 +86,10 @@ def to_sklearn(model: Model) -> Pipeline:
         steps.append(("column 0", nothing, [names[0] if named else 0]))
         weights.append(np.zeros(1))
     columns = ColumnTransformer(steps, remainder="drop")
-    example = [_example(kind, place in missing.levels) for place, kind in enumerate(model.kinds)]
+    example = [
+        _example(kind, may_be_missing=missing.value(model, place) is not None)
+        for place, kind in enumerate(model.kinds)
+    ]
     if named:
         rows: Any = _pandas().DataFrame([example] * 2, columns=names[: len(example)])
     else:
@@ -158,7 +161,7 @@ def _double() -> FunctionTransformer:
     return FunctionTransformer(np.asarray, kw_args={"dtype": np.float64})
 
 
-def _example(kind: Kind, may_be_missing: bool) -> Any:
+def _example(kind: Kind, *, may_be_missing: bool) -> Any:
     """Return a possible value of a column, of a type that has NaN if that is a level."""
     if kind.is_date:
         return np.datetime64(0, "ns")
