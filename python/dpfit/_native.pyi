@@ -38,6 +38,7 @@ __all__ = [
     "ResidualSums",
     "RowMap",
     "Rows",
+    "WeightedResiduals",
     "round_matrix",
     "round_theta",
     "rounded_gaussian",
@@ -383,6 +384,77 @@ class ResidualSums:
         self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
     ) -> _Floats:
         """Return the counts plus round(sigma * Z), one sigma for all entries or one for each."""
+
+@final
+class WeightedResiduals:
+    """Sums over rows of a weight times one, a residual or its square.
+
+    `weights` are the position of the feature that is the weight of a row, and its largest value m,
+    in steps of 2**-15: the weight is clamped to the interval from 0 to m.
+
+    Privacy
+    -------
+    When a row is added or removed, counts change by at most m, sums by at most m * tau, and the sum
+    of squares by at most m * tau**2. When a row is replaced, counts change by at most sqrt(2) times
+    as much, sums by at most twice as much, and the sum of squares by no more.
+    """
+
+    @staticmethod
+    def counts(
+        rows: Rows,
+        theta: _Floats,
+        edges: Sequence[int],
+        weights: tuple[int, int],
+        *,
+        n_jobs: int | None = ...,
+    ) -> WeightedResiduals:
+        """Add up weights by the residual, in the order of `ResidualCounts`."""
+    @staticmethod
+    def counts_by(
+        rows: Rows,
+        theta: _Floats,
+        by: int,
+        edges: Sequence[int],
+        weights: tuple[int, int],
+        *,
+        n_jobs: int | None = ...,
+    ) -> WeightedResiduals:
+        """Add up weights by the edges of the feature `by`; without edges, in one sum."""
+    @staticmethod
+    def sums(
+        rows: Rows,
+        theta: _Floats,
+        tau: int,
+        by: int,
+        edges: Sequence[int],
+        weights: tuple[int, int],
+        *,
+        n_jobs: int | None = ...,
+    ) -> WeightedResiduals:
+        """Add up weights times clipped residuals, by the edges of the feature `by`."""
+    @staticmethod
+    def squares(
+        rows: Rows,
+        theta: _Floats,
+        tau: int,
+        weights: tuple[int, int],
+        *,
+        n_jobs: int | None = ...,
+    ) -> WeightedResiduals:
+        """Add up weights times squares of clipped residuals, in one sum."""
+    def merge(self, other: WeightedResiduals) -> None:
+        """Add the sums over other rows."""
+    def to_bytes(self) -> bytes:
+        """Return the exact sums as bytes, to move them between trusted processes."""
+    @staticmethod
+    def from_bytes(bytes: bytes) -> WeightedResiduals:
+        """Read what `to_bytes` wrote; other bytes raise a `ValueError`."""
+    def insecure_exact(self) -> list[int]:
+        """Return the exact sums: private, for tests."""
+    def release(
+        self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
+    ) -> _Floats:
+        """Return the sums plus round(sigma * Z), with one sigma for all entries or one for each."""
 
 @final
 class Count:

@@ -115,12 +115,17 @@ def test_a_cluster_gives_the_bits_of_a_frame_in_memory(client, large, cls):
 
 def test_a_cluster_evaluates_as_a_frame_in_memory(client, large):
     whole, frame = large
-    model = fitted(CLASSES[0], whole)
+    weighted = CLASSES[0](max_weight=100.0, random_state=0, n_jobs=1, schema=SCHEMA)
     with pytest.warns(InsecureSeedWarning):
-        local = model.evaluate(whole, "price", random_state=1)
-    with pytest.warns(InsecureSeedWarning):
-        far = model.evaluate(frame, "price", random_state=1)
-    assert far.to_dict() == local.to_dict()
+        weighted.fit(whole, "price", sample_weight="area")
+    options = {"random_state": 1, "epsilon": 1.0}
+    weights = {"sample_weight": "area", "max_weight": 100.0}
+    for model, more in ((fitted(CLASSES[0], whole), {}), (weighted, weights)):
+        with pytest.warns(InsecureSeedWarning):
+            local = model.evaluate(whole, "price", **options, **more)
+        with pytest.warns(InsecureSeedWarning):
+            far = model.evaluate(frame, "price", **options, **more)
+        assert far.to_dict() == local.to_dict()
     assert all_is_forgotten(client)
 
 

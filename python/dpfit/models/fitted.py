@@ -173,6 +173,8 @@ class FittedModel(PrivateRegressor):
         mu: float | None = None,
         unit: Any = None,
         max_rows: int | None = None,
+        sample_weight: Any = None,
+        max_weight: float | None = None,
         ledger: LedgerLike | None = None,
         random_state: Any = None,
     ) -> Evaluation:
@@ -183,11 +185,17 @@ class FittedModel(PrivateRegressor):
         X, y : table, and array-like or str
             Rows that the model was not fitted to, in any form that `fit` accepts.
         epsilon, delta, mu : float, optional
-            The privacy budget, as of the constructor. It protects the rows of X and y.
+            The privacy budget, as of the constructor; `epsilon` or `mu` is required. It protects
+            the rows of X and y.
         unit : array-like or str, optional
             The person that each row belongs to, as in `fit`. Requires `max_rows`.
         max_rows : int, optional
             The number of rows to keep of each unit.
+        sample_weight : array-like or str, optional
+            The weight of each row, as in `fit`. All numbers but the number of rows are then
+            weighted. Requires `max_weight`.
+        max_weight : float, optional
+            A public upper bound on weights. Larger ones are clipped.
         ledger : Ledger or str, optional
             The ledger of the data set that the rows of X and y are from. It is charged before the
             first release.
@@ -213,6 +221,12 @@ class FittedModel(PrivateRegressor):
         from dpfit.models.evaluate import evaluate
 
         check_is_fitted(self)
+        if epsilon is None and mu is None:
+            raise ParameterError(
+                "evaluate spends a privacy budget of its own: epsilon or mu is required",
+                subject="epsilon",
+                hint="epsilon=1.0 is a common choice",
+            )
         spend = budget(epsilon, delta, mu)
         return evaluate(
             self,
@@ -221,6 +235,8 @@ class FittedModel(PrivateRegressor):
             spend,
             unit=unit,
             max_rows=max_rows,
+            weight=sample_weight,
+            max_weight=max_weight,
             ledger=ledger,
             random_state=random_state,
         )

@@ -61,6 +61,7 @@ mod _native {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         use super::statistics::{
             Count, Energy, ExampleGradient, Gradient, Gram, Histogram, ResidualCounts, ResidualSums,
+            WeightedResiduals,
         };
 
         module.add_class::<super::bins::Bins>()?;
@@ -71,6 +72,7 @@ mod _native {
         module.add_class::<Gram>()?;
         module.add_class::<Histogram>()?;
         module.add_class::<ResidualCounts>()?;
-        module.add_class::<ResidualSums>()
+        module.add_class::<ResidualSums>()?;
+        module.add_class::<WeightedResiduals>()
     }
 }
