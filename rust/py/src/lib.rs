@@ -12,6 +12,7 @@ mod noise;
 mod row_map;
 mod rows;
 mod statistics;
+mod weighted;
 
 /// The exact core: rows to integers to noise.
 #[pyo3::pymodule]
@@ -61,7 +62,6 @@ mod _native {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         use super::statistics::{
             Count, Energy, ExampleGradient, Gradient, Gram, Histogram, ResidualCounts, ResidualSums,
-            WeightedResiduals,
         };
 
         module.add_class::<super::bins::Bins>()?;
@@ -73,6 +73,6 @@ mod _native {
         module.add_class::<Histogram>()?;
         module.add_class::<ResidualCounts>()?;
         module.add_class::<ResidualSums>()?;
-        module.add_class::<WeightedResiduals>()
+        module.add_class::<super::weighted::WeightedResiduals>()
     }
 }
