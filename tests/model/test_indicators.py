@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 
 import duckdb
 import numpy as np
@@ -203,6 +204,23 @@ def test_intervals_of_predictions(model):
     inside = (found["lower"] < frame["y"]) & (frame["y"] < found["upper"])
     assert inside.mean() > 0.87
     np.testing.assert_array_equal(found["prediction"], model.predict(frame))
+
+
+def test_evaluations(model):
+    """Rows without a target, or with an unexpected missing value, are left out."""
+    frame = patients(5000, seed=6)
+    frame.loc[::10, "y"] = np.nan
+    frame.loc[5::10, "height"] = np.inf
+    kept = frame["y"].notna() & np.isfinite(frame["height"])
+    with pytest.warns(dpfit.InsecureSeedWarning):
+        found = model.evaluate(frame, "y", epsilon=10.0, random_state=0)
+    with pytest.warns(dpfit.InsecureSeedWarning):
+        without = model.evaluate(frame[kept], "y", epsilon=10.0, random_state=0)
+    assert found.to_dict() == without.to_dict()
+    assert found.rows == pytest.approx(4000, abs=30)
+    off = (frame["y"] - model.predict(frame))[kept]
+    assert found.rmse.value == pytest.approx(math.sqrt(np.mean(off**2)), rel=0.05)
+    assert found.privacy.notes == ("Rows without a target were dropped.",)
 
 
 def test_files(model, tmp_path):

@@ -35,6 +35,12 @@ __all__ = ["QUANTILES", "evaluate"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
+# Sentences to add to the privacy statement.
+_NOTES: dict[Missing, tuple[str, ...]] = {
+    "error": (),
+    "drop": ("Rows with missing values were dropped.",),
+    "indicator": ("Rows without a target were dropped.",),
+}
 # Bins of residuals on either side of zero, for quantiles.
 _QUANTILE_EDGES = 40
 
@@ -129,7 +135,7 @@ def evaluate(
         insecure_seed=random.is_insecure,
         max_rows=None if unit is None else rows_per_unit,
         unit_name=unit_name,
-        notes=("Rows with missing values were dropped.",) if model.missing == "drop" else (),
+        notes=_NOTES[model.missing],
     )
     return Evaluation(estimator=model.estimator, privacy=record, max_weight=most, **found)
 
