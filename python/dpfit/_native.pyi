@@ -14,7 +14,7 @@ _Floats: TypeAlias = npt.NDArray[np.float64]
 _Array: TypeAlias = npt.NDArray[Any]
 # One array with all columns, or one array for each.
 _Table: TypeAlias = _Array | list[_Array]
-_Missing: TypeAlias = Literal["error", "drop"]
+_Missing: TypeAlias = Literal["error", "drop", "indicator"]
 
 __all__ = [
     "EXAMPLE_SCALE",
@@ -38,6 +38,7 @@ __all__ = [
     "ResidualSums",
     "RowMap",
     "Rows",
+    "WeightedResiduals",
     "round_matrix",
     "round_theta",
     "rounded_gaussian",
@@ -385,6 +386,77 @@ class ResidualSums:
         """Return the counts plus round(sigma * Z), one sigma for all entries or one for each."""
 
 @final
+class WeightedResiduals:
+    """Sums over rows of a weight times one, a residual or its square.
+
+    `weights` are the position of the feature that is the weight of a row, and its largest value m,
+    in steps of 2**-15: the weight is clamped to the interval from 0 to m.
+
+    Privacy
+    -------
+    When a row is added or removed, counts change by at most m, sums by at most m * tau, and the sum
+    of squares by at most m * tau**2. When a row is replaced, counts change by at most sqrt(2) times
+    as much, sums by at most twice as much, and the sum of squares by no more.
+    """
+
+    @staticmethod
+    def counts(
+        rows: Rows,
+        theta: _Floats,
+        edges: Sequence[int],
+        weights: tuple[int, int],
+        *,
+        n_jobs: int | None = ...,
+    ) -> WeightedResiduals:
+        """Add up weights by the residual, in the order of `ResidualCounts`."""
+    @staticmethod
+    def counts_by(
+        rows: Rows,
+        theta: _Floats,
+        by: int,
+        edges: Sequence[int],
+        weights: tuple[int, int],
+        *,
+        n_jobs: int | None = ...,
+    ) -> WeightedResiduals:
+        """Add up weights by the edges of the feature `by`; without edges, in one sum."""
+    @staticmethod
+    def sums(
+        rows: Rows,
+        theta: _Floats,
+        tau: int,
+        by: int,
+        edges: Sequence[int],
+        weights: tuple[int, int],
+        *,
+        n_jobs: int | None = ...,
+    ) -> WeightedResiduals:
+        """Add up weights times clipped residuals, by the edges of the feature `by`."""
+    @staticmethod
+    def squares(
+        rows: Rows,
+        theta: _Floats,
+        tau: int,
+        weights: tuple[int, int],
+        *,
+        n_jobs: int | None = ...,
+    ) -> WeightedResiduals:
+        """Add up weights times squares of clipped residuals, in one sum."""
+    def merge(self, other: WeightedResiduals) -> None:
+        """Add the sums over other rows."""
+    def to_bytes(self) -> bytes:
+        """Return the exact sums as bytes, to move them between trusted processes."""
+    @staticmethod
+    def from_bytes(bytes: bytes) -> WeightedResiduals:
+        """Read what `to_bytes` wrote; other bytes raise a `ValueError`."""
+    def insecure_exact(self) -> list[int]:
+        """Return the exact sums: private, for tests."""
+    def release(
+        self, sigma: float | _Floats, entropy: Entropy, *, n_jobs: int | None = ...
+    ) -> _Floats:
+        """Return the sums plus round(sigma * Z), with one sigma for all entries or one for each."""
+
+@final
 class Count:
     """The number of rows without missing values. `columns` is the number of columns of X.
 
@@ -483,13 +555,16 @@ class Bins:
 class Histogram:
     """Counts for every column of X and then y; `None` for a column that is not counted.
 
+    If `with_missing`, every column of X that is counted has one more count, its last, of values
+    that are missing; without it, these are not counted. They occur with `missing="indicator"`.
+
     Privacy
     -------
     With k columns counted, the l2 sensitivity is sqrt(k) when a row is added or removed and at most
     sqrt(2 * k) when one is replaced.
     """
 
-    def __new__(cls, columns: Sequence[Bins | None]) -> Histogram: ...
+    def __new__(cls, columns: Sequence[Bins | None], *, with_missing: bool = ...) -> Histogram: ...
     @property
     def counted(self) -> int:
         """The number of columns that are counted."""
@@ -508,7 +583,9 @@ class Histogram:
     def to_bytes(self) -> bytes:
         """Return the exact counts as bytes, to move them between trusted processes."""
     @staticmethod
-    def from_bytes(columns: Sequence[Bins | None], bytes: bytes) -> Histogram:
+    def from_bytes(
+        columns: Sequence[Bins | None], bytes: bytes, *, with_missing: bool = ...
+    ) -> Histogram:
         """Read what `to_bytes` wrote for the same bins; other bytes raise a `ValueError`."""
     def insecure_exact(self) -> list[int]:
         """Return the exact counts, column after column: private, for tests."""

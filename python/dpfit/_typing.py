@@ -20,6 +20,6 @@ Floats: TypeAlias = "npt.NDArray[np.float64]"
 # X, as one array or as a list of columns, and the target.
 Batch: TypeAlias = "tuple[Array | list[Array], Array]"
 # What to do with a row that contains NaN or an infinity.
-Missing: TypeAlias = Literal["error", "drop"]
+Missing: TypeAlias = Literal["error", "drop", "indicator"]
 # The neighbouring relation: one row more or less, or one row changed.
 Neighbors: TypeAlias = Literal["add_remove", "replace"]

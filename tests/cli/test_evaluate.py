@@ -35,7 +35,33 @@ def test_units(folder, quick, tmp_path):
     assert "each patient" in done.stdout.decode()
 
 
+def test_weights(folder, quick, tmp_path):
+    """Only rows of weight one are of the line that the model then has."""
+    lines = ["x,w,y"] + [f"{i % 50},{i % 2},{(i % 50) * (3 if i % 2 else -3)}" for i in range(4000)]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    model, weights = tmp_path / "m.json", "--weight w --max-weight 1"
+    fit = f"fit {tmp_path}/rows.csv -t y -e 20 {weights} -o {model}"
+    assert tool.dpfit(folder, fit, program=quick).returncode == 0
+    found = json.loads(model.read_text())
+    assert found["parameters"]["max_weight"] == 1.0
+    assert found["model"]["names"] == ["x"]
+    line = f"evaluate {model} {tmp_path}/rows.csv -t y -e 20 --json"
+    weighted = json.loads(tool.dpfit(folder, f"{line} {weights}", program=quick).stdout)
+    plain = json.loads(tool.dpfit(folder, line, program=quick).stdout)
+    assert weighted["r2"]["value"] > 0.9
+    assert plain["r2"]["value"] < 0.5
+    assert weighted["max_weight"] == 1.0
+    text = tool.dpfit(folder, f"{line.removesuffix(' --json')} {weights}", program=quick).stdout
+    assert "at most 1" in " ".join(text.decode().split())
+
+
 WRONG = [
+    ("evaluate model.json data.csv -t price -e 1 --weight carat", "--max-weight"),
+    ("evaluate model.json data.csv -t price -e 1 --weight w --max-weight 1", "'w'"),
+    ("evaluate model.json data.csv -t price -e 1 --weight cut --max-weight 1", "strings"),
+    ("fit data.csv -t price -e 1 --max-weight 1 -o m.json", "--weight"),
+    ("fit data.csv -t price -e 1 --weight cut --max-weight 1 -o m.json", "weights must be numeric"),
+    ("fit data.csv -t price -e 1 --without cut --weight carat --max-weight 0 -o m.json", "weight"),
     ("evaluate model.json data.csv -t price", "budget"),
     ("evaluate model.json data.csv -t price -e 0", "epsilon"),
     ("evaluate model.json data.csv -t cost -e 1", "'cost'"),

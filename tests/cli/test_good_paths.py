@@ -15,7 +15,7 @@ import pytest
 import dpfit
 from dpfit.accounting import gdp_mu
 
-from .tool import ENVIRONMENT, PROGRAM, files_in
+from .tool import ENVIRONMENT, PROGRAM, error_of, files_in
 from .tool import dpfit as run
 
 
@@ -215,6 +215,39 @@ def test_missing_values_and_unlisted_levels_get_a_note(folder, quick, tmp_path):
     ]
     found = json.loads(good(quickly(quick, folder, f"{line} --json")))
     assert (found["rows"], found["empty"], found["unlisted"]) == (100, 1, {"cut": 2})
+
+
+@pytest.mark.parametrize("model", ["", "--additive "])
+def test_missing_values_with_indicators(folder, quick, tmp_path, model):
+    """The file has gaps in a column of numbers and in one of levels."""
+    lines = ["size,town,price"]
+    for row in range(3000):
+        size, town = "" if row % 5 == 0 else str(row % 90), ["Bonn", "Ulm", "NA"][row % 3]
+        price = 3 * (row % 90) + 100 * (row % 5 == 0) + 20 * (row % 3)
+        lines.append(f"{size},{town},{'' if row == 7 else price}")
+    (tmp_path / "gaps.csv").write_text("\n".join(lines) + "\n")
+    schema = {"name": "town", "kind": "categorical", "levels": ["Bonn", "Ulm"]}
+    content = {"dpfit_schema": 1, "columns": [schema]}
+    (tmp_path / "schema.json").write_text(json.dumps(content))
+    line = (
+        f"fit {tmp_path}/gaps.csv -t price -e 20 {model}--missing indicator "
+        f"--schema {tmp_path}/schema.json -o {tmp_path}/m.json"
+    )
+    done = quickly(quick, folder, line)
+    assert done.returncode == 0, done.stderr
+    assert "size (missing)" in done.stdout.decode()
+    line = f"predict {tmp_path}/m.json {tmp_path}/gaps.csv -o {tmp_path}/p.csv"
+    done = quickly(quick, folder, line)
+    assert done.returncode == 0, done.stderr
+    predictions = [float(word) for word in (tmp_path / "p.csv").read_text().split()[1:]]
+    assert len(predictions) == 3000
+    assert predictions[5] - predictions[6] > 30.0
+    for policy in ("empty", "error"):
+        told = error_of(quickly(quick, folder, f"{line} --missing {policy}"), 2)
+        assert "--missing indicator" in told
+    line = f"evaluate {tmp_path}/m.json {tmp_path}/gaps.csv -t price -e 5 --json"
+    found = json.loads(good(quickly(quick, folder, line)))
+    assert found["rows"] == pytest.approx(2999, abs=60)
 
 
 def test_a_missing_header_gets_a_note(folder, quick, tmp_path):

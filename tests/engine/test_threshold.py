@@ -254,7 +254,7 @@ def test_a_largest_threshold_is_kept():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_counts_show_most_normal_residuals_if_that_is_said(seed):
-    """The limit is for a run of bins: noise just below it leaves three quarters of 600 rows seen."""
+    """The limit is for a run of bins: half of the limit leaves most rows seen."""
     rng, rows = np.random.default_rng(seed), 600.0
     limit = 0.75 * rows / (4.0 * np.sqrt(8.0))
     assert shows_most(0.99 * limit, rows)

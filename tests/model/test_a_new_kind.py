@@ -126,6 +126,29 @@ def test_exports_and_files_predict_the_same(cls, order, epsilon, tmp_path):
     np.testing.assert_array_equal(loaded.predict(rows), expected)
 
 
+@every
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+def test_missing_values_have_flags(cls, order):
+    table, _ = frame(order)
+    gone = np.random.default_rng(3).random(ROWS) < 0.3
+    table["grade"] = table["grade"].astype(object).where(~gone, None)
+    table["y"] += 20.0 * gone
+    schema = Schema({"grade": Ordinal(order)})
+    model = seeded(cls, table, "y", schema=schema, missing="indicator")
+    names = ["size", "grade", "size (missing)", "grade (missing)"]
+    assert model.model_.column_names == names
+    # In the middle is 1.5, and so is the mean.
+    zero, one = model.model_.effects[3](np.arange(2))
+    assert one - zero == pytest.approx(20.0, abs=1.0)
+    rows = table.drop(columns="y").head(200)
+    expected = model.predict(rows)
+    assert np.isfinite(expected).all()
+    if isinstance(order[0], int):
+        rows["grade"] = rows["grade"].astype(float)
+    np.testing.assert_allclose(in_duckdb(model.to_sql("rows"), rows), expected, **CLOSE)
+    np.testing.assert_allclose(exported(model).predict(rows), expected, **CLOSE)
+
+
 def test_a_schema_file_has_its_fields():
     schema = Schema({"grade": Ordinal(["a", "b"])})
     assert Schema.from_json(schema.to_json()) == schema

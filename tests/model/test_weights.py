@@ -126,6 +126,10 @@ def test_wrong_weights(cls):
             fitted(cls, X, y, weight)
         with pytest.raises(ParameterError, match="sample_weight must have one number"):
             fitted(cls, frame, "y", weight)
+    masked = np.ma.masked_less(np.ones(300), 2.0)
+    for table, target in ((X, y), (frame, "y")):
+        with pytest.raises(ParameterError, match="must not be a masked array"):
+            fitted(cls, table, target, masked)
     for weight, match in (("v", "'v' to use as the weight"), ("y", "different columns")):
         with pytest.raises(ParameterError, match=match):
             fitted(cls, frame, "y", weight)

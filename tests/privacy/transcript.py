@@ -30,6 +30,11 @@ from dpfit.statistics import (
     ScoreProducts,
     SmallestEigenvalue,
     SquaredResiduals,
+    WeightedCounts,
+    WeightedPredictions,
+    WeightedSquares,
+    WeightedSums,
+    WeightedTotal,
     WeightSum,
 )
 
@@ -113,6 +118,15 @@ def histogram_parts(statistic, total, value):
     return found
 
 
+def weighted(cls, unit=lambda statistic: 1.0):
+    """Return how a weighted sum is told: in multiples of the largest weight."""
+
+    def exact(statistic, total):
+        return integers(total.insecure_exact(), unit(statistic) / statistic.weights[1])
+
+    return one(cls.name, exact, lambda value: value)
+
+
 # For every statistic: what is released, as (name, exact, noisy). Exact values are in public
 # numbers that are worked out here and not asked of the statistic.
 STATISTICS = {
@@ -166,6 +180,11 @@ STATISTICS = {
         WEIGHTS,
         lambda s, total: integers(total.insecure_exact(), 2.0**-30 / (1.0 - 2.0**-20)),
     ),
+    WeightedCounts: weighted(WeightedCounts),
+    WeightedPredictions: weighted(WeightedPredictions),
+    WeightedTotal: weighted(WeightedTotal),
+    WeightedSums: weighted(WeightedSums, lambda statistic: statistic.scale.step),
+    WeightedSquares: weighted(WeightedSquares, lambda statistic: statistic.scale.step**2),
     RowCount: one(COUNT, lambda s, total: np.array([float(total.insecure_exact())])),
 }
 

@@ -115,12 +115,17 @@ def test_a_cluster_gives_the_bits_of_a_frame_in_memory(client, large, cls):
 
 def test_a_cluster_evaluates_as_a_frame_in_memory(client, large):
     whole, frame = large
-    model = fitted(CLASSES[0], whole)
+    weighted = CLASSES[0](max_weight=100.0, random_state=0, n_jobs=1, schema=SCHEMA)
     with pytest.warns(InsecureSeedWarning):
-        local = model.evaluate(whole, "price", random_state=1)
-    with pytest.warns(InsecureSeedWarning):
-        far = model.evaluate(frame, "price", random_state=1)
-    assert far.to_dict() == local.to_dict()
+        weighted.fit(whole, "price", sample_weight="area")
+    options = {"random_state": 1, "epsilon": 1.0}
+    weights = {"sample_weight": "area", "max_weight": 100.0}
+    for model, more in ((fitted(CLASSES[0], whole), {}), (weighted, weights)):
+        with pytest.warns(InsecureSeedWarning):
+            local = model.evaluate(whole, "price", **options, **more)
+        with pytest.warns(InsecureSeedWarning):
+            far = model.evaluate(frame, "price", **options, **more)
+        assert far.to_dict() == local.to_dict()
     assert all_is_forgotten(client)
 
 
@@ -270,6 +275,30 @@ def test_missing_rows_are_dropped_or_refused_as_in_memory():
     assert state(far) == state(local)
     np.testing.assert_array_equal(far.predict(in_parts(whole)), local.predict(whole))
     same_error(whole, in_parts(whole), NotFiniteError)
+
+
+@pytest.mark.usefixtures("threads")
+def test_missing_values_have_indicators_as_in_memory():
+    whole = with_units(with_holes(table(4000)), 1000).to_pandas()
+    whole["area"] = whole["area"].fillna(0.0)
+    options = {"missing": "indicator", "epsilon": 20.0, "max_weight": 100.0, "max_rows": 2}
+    found = []
+    for X in (whole, in_parts(whole)):
+        model = PrivateLinearRegression(random_state=0, n_jobs=1, schema=SCHEMA, **options)
+        with pytest.warns(InsecureSeedWarning):
+            model.fit(X, "price", unit="who", sample_weight="area")
+        found.append((state(model), np.asarray(model.predict(X))))
+    assert found[0][0] == found[1][0]
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+    assert np.isfinite(found[0][1]).all()
+    assert "sold (missing)" in model.model_.column_names
+    numbers = whole[["floor"]].to_numpy(np.float64).copy()
+    numbers[::5] = np.nan
+    target = whole["area"].to_numpy()
+    local = fitted(PrivateLinearRegression, numbers, target, missing="indicator", schema=None)
+    parts = da.from_array(numbers, chunks=(700, 1)), da.from_array(target, chunks=700)
+    far = fitted(PrivateLinearRegression, *parts, missing="indicator", schema=None)
+    assert state(far) == state(local)
 
 
 def same_error(whole, frame, kind, y="price", **options):

@@ -30,10 +30,10 @@ def fitted(model):
 
 
 @functools.cache
-def expected(cls, rows, holes=False):
+def expected(cls, rows, holes=False, missing="drop"):
     """Return what is fitted to the table of Arrow's, and its predictions."""
     table = houses(rows, holes)
-    model = seeded(cls, table, "price", schema=SCHEMA, missing="drop" if holes else "error")
+    model = seeded(cls, table, "price", schema=SCHEMA, missing=missing if holes else "error")
     return fitted(model), model.predict(table)
 
 
@@ -54,17 +54,22 @@ def test_the_same_rows_are_the_same_model(cls, kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_holes_are_the_same_model(kind, tmp_path):
+@pytest.mark.parametrize("missing", ["drop", "indicator"])
+def test_the_same_holes_are_the_same_model(kind, missing, tmp_path):
     cls, rows = CLASSES[len(kind) % 2], 20_000
     X, y, schema = KINDS[kind](houses(rows, holes=True), tmp_path)
-    model = seeded(cls, X, y, schema=schema, missing="drop")
-    attributes, predictions = expected(cls, rows, holes=True)
+    model = seeded(cls, X, y, schema=schema, missing=missing)
+    attributes, predictions = expected(cls, rows, holes=True, missing=missing)
     assert fitted(model) == attributes
     if kind == "arrow reader":
         X = houses(rows, holes=True).to_reader()
     found = np.asarray(model.predict(X), dtype=np.float64)
     np.testing.assert_array_equal(found, predictions)
-    assert 0.0 < np.isnan(found).mean() < 0.2
+    if missing == "indicator":
+        assert np.isfinite(found).all()
+        assert len(model.model_.columns) > model.n_features_in_
+    else:
+        assert 0.0 < np.isnan(found).mean() < 0.2
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow reader", "parquet", "csv", "batches"])

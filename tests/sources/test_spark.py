@@ -127,12 +127,17 @@ def test_spark_gives_the_bits_of_a_frame_in_memory(spark, large, cls):
 
 def test_spark_evaluates_as_a_frame_in_memory(spark, large):
     whole, frame = large
-    model = fitted(CLASSES[0], whole)
+    weighted = CLASSES[0](max_weight=100.0, random_state=0, n_jobs=1, schema=SCHEMA)
     with pytest.warns(InsecureSeedWarning):
-        local = model.evaluate(whole, "price", random_state=1)
-    with pytest.warns(InsecureSeedWarning):
-        far = model.evaluate(frame, "price", random_state=1)
-    assert far.to_dict() == local.to_dict()
+        weighted.fit(whole, "price", sample_weight="area")
+    options = {"random_state": 1, "epsilon": 1.0}
+    weights = {"sample_weight": "area", "max_weight": 100.0}
+    for model, more in ((fitted(CLASSES[0], whole), {}), (weighted, weights)):
+        with pytest.warns(InsecureSeedWarning):
+            local = model.evaluate(whole, "price", **options, **more)
+        with pytest.warns(InsecureSeedWarning):
+            far = model.evaluate(frame, "price", **options, **more)
+        assert far.to_dict() == local.to_dict()
     assert kept(spark) == 0
 
 
@@ -151,10 +156,16 @@ def test_units_and_missing_rows_are_as_in_memory(spark, load):
     whole = with_units(with_holes(table(5000)), 1000)
     names = pa.array([f"person {who}" for who in whole["who"].to_pylist()])
     whole = whole.set_column(whole.column_names.index("who"), "who", names)
-    options = {"unit": "who", "max_rows": 2, "missing": "drop", "epsilon": 50.0}
-    far = fitted(PrivateLinearRegression, load(whole), **options)
-    assert state(far) == state(fitted(PrivateLinearRegression, whole.to_pandas(), **options))
+    for missing in ("drop", "indicator"):
+        options = {"unit": "who", "max_rows": 2, "missing": missing, "epsilon": 50.0}
+        far = fitted(PrivateLinearRegression, load(whole), **options)
+        assert state(far) == state(fitted(PrivateLinearRegression, whole.to_pandas(), **options))
     assert kept(spark) == 0
+    frame = load(whole)
+    found = frame.select(far.predict(frame).alias("prediction")).collect()
+    found = np.sort([row.prediction for row in found])
+    np.testing.assert_array_equal(found, np.sort(far.predict(whole)))
+    assert np.isfinite(found).all()
 
 
 def test_rows_are_mapped_by_the_executors(spark, load):

@@ -24,7 +24,7 @@ _HINTS = {
     Code.DATE_COLUMN: f'give it the kind "date" in a schema (dpfit schema infer), or {_LEAVE_OUT}',
     Code.DELIMITER: "--delimiter sets the CSV delimiter",
     Code.MIXED_TYPES: f"correct the file, or {_LEAVE_OUT}",
-    Code.NOT_FINITE: "--missing drop leaves such rows out",
+    Code.NOT_FINITE: "--missing drop leaves such rows out, --missing indicator keeps them",
     Code.NOT_UTF8: "iconv -f LATIN1 -t UTF-8 OLD.csv > NEW.csv",
     Code.NO_COLUMN: "dpfit schema infer DATA lists the columns",
     Code.NO_FILE: "DATA is a file, a folder, a pattern in quotes, or - for standard input",

@@ -8,7 +8,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,15 +19,17 @@ from dpfit.cli.standard_streams import is_closed
 
 if TYPE_CHECKING:
     from dpfit.models.base import PrivateModel
+    from dpfit.schema import Kind
     from dpfit.sources import Scan
     from dpfit.sources.files.formats import Format
 
 __all__ = [
     "NUMBERS_AS_STRINGS",
     "check_columns",
+    "check_roles",
     "files_of",
     "is_table",
-    "not_a_target",
+    "not_numeric",
     "note_single_column",
     "open_model",
     "open_table",
@@ -204,10 +206,34 @@ def check_columns(wanted: Iterable[str], names: Iterable[str], origin: str) -> N
     raise wrong_use(f"the table has no {columns} ({origin})", hint)
 
 
-def not_a_target(name: str) -> CommandError:
-    """Return the error for a target of strings."""
+def check_roles(declared: Mapping[str, Kind | None], roles: Mapping[str, str | None]) -> list[str]:
+    """Raise an error if columns that are not features do not exist or are not as they must be.
+
+    Parameters
+    ----------
+    declared : mapping of str to Kind or None
+        The columns of the table.
+    roles : mapping of str to str or None
+        Columns by their options, ``--target`` first; None for options that are not given.
+
+    Returns
+    -------
+    list of str
+        The columns, the target first.
+    """
+    given = {option: name for option, name in roles.items() if name is not None}
+    for option, name in given.items():
+        check_columns([name], declared, option)
+    for option, word in (("--target", "a target"), ("--weight", "weights")):
+        if option in given and declared[given[option]] is None:
+            raise not_numeric(given[option], word)
+    return list(given.values())
+
+
+def not_numeric(name: str, what: str = "a target") -> CommandError:
+    """Return the error for a column of strings that must be numeric."""
     return wrong_use(
-        f"column {name!r} contains strings, but a target must be numeric", NUMBERS_AS_STRINGS
+        f"column {name!r} contains strings, but {what} must be numeric", NUMBERS_AS_STRINGS
     )
 
 

@@ -16,9 +16,11 @@ __all__ = [
     "Data",
     "Delimiter",
     "Json",
+    "MaxWeight",
     "Model",
     "Output",
     "TableFormat",
+    "Weight",
     "input_path",
     "output_path",
     "plot_format",
@@ -112,6 +114,25 @@ Delimiter: TypeAlias = Annotated[
         "--delimiter",
         metavar="CHARACTER",
         help="CSV delimiter: one character, or `tab`.",
+    ),
+]
+Weight: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        metavar="COLUMN",
+        rich_help_panel="Privacy",
+        help="A column of weights, such as survey weights. It is not a feature. Needs "
+        "--max-weight.",
+    ),
+]
+MaxWeight: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--max-weight",
+        metavar="NUMBER",
+        rich_help_panel="Privacy",
+        help="Public upper bound on weights; larger ones are clipped. Needs --weight.",
     ),
 ]
 Json: TypeAlias = Annotated[

@@ -54,8 +54,12 @@ class PrivateAdditiveRegression(PrivateModel):
         The number of rows to keep of each unit; for use with ``fit(..., unit=...)``.
     max_weight : float or None
         A public upper bound on weights; for use with ``fit(..., sample_weight=...)``.
-    missing : {"error", "drop"}, default "error"
-        What to do with rows that contain NaN or infinity.
+    missing : {"error", "drop", "indicator"}, default "error"
+        What to do with rows that contain NaN or infinity. "indicator" keeps them: such a value
+        counts as the middle of its column's range, and a flag, which is one more column, indicates
+        it; in a categorical column, it is a level. There is a flag for every column, unless the
+        schema lists the columns that need one (``Numeric(missing=True)``) or those that do not
+        (``missing=False``). Rows without a target are dropped.
     ledger : Ledger, path or None
         The ledger that pays for each fit: a :class:`dpfit.Ledger` or its file. A fit that its
         budget does not allow raises `BudgetExceeded`.

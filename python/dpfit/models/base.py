@@ -6,7 +6,7 @@ import contextlib
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, Self, TypeVar, cast, overload
+from typing import Any, Generic, Self, TypeVar, cast, get_args, overload
 
 from dpfit._blas_threads import one_blas_thread
 from dpfit._parameters import Budget, integer, one_of, real
@@ -22,9 +22,10 @@ from dpfit.models.fitted import FittedModel
 from dpfit.models.inputs import training_source
 from dpfit.models.model import Assembled, Model
 from dpfit.release import Releaser
-from dpfit.schema import Kind, Schema, terms
+from dpfit.schema import Indicators, Kind, Schema, terms
 from dpfit.schema.kinds import MOST_TERMS
 from dpfit.sources import Reading, Source
+from dpfit.sources.missing import AddIndicators
 
 __all__ = ["FittedAttribute", "PrivateModel"]
 
@@ -136,12 +137,18 @@ class PrivateModel(FittedModel):
         not_features: tuple[str, ...] = (),
     ) -> tuple[str, ...]:
         source: Source = X
-        missing = cast(Missing, one_of("missing", self.missing, ("error", "drop")))
+        missing = cast(Missing, one_of("missing", self.missing, get_args(Missing)))
         max_weight = None if weight is None else real("max_weight", self.max_weight, 0.0, 1e100)
         kinds, schema = self._resolved(source)
-        if len(terms(kinds)) > MOST_TERMS:
+        columns, change = tuple(kinds), None
+        if missing == "indicator":
+            indicators = Indicators(columns)
+            indicators.check([source.label(place) for place in range(source.columns)])
+            columns, change = indicators.columns, AddIndicators(indicators)
+        if len(terms(columns)) > MOST_TERMS:
             raise ParameterError(
                 f"X must have at most {MOST_TERMS} columns, counting each level as a column"
+                + (" and indicators of missing values" if change is not None else "")
             )
         # All checks that need no data are done. Rows are read from here on.
         progress = Progress(show=self.verbose, name=type(self).__name__)
@@ -150,13 +157,14 @@ class PrivateModel(FittedModel):
             self.n_jobs,
             None if unit is None else self._rows_per_unit(),
             progress.rows_read,
+            change,
             max_weight=max_weight,
         )
         task = FitTask(
-            kinds,
+            columns,
             schema.target,
             spend.mu,
-            self._strategy(kinds),
+            self._strategy(columns),
             rows_are_public=self._rows_are_public(missing, unit),
             rows_per_unit=self._rows_per_unit(),
             progress=progress.rounds_done,
@@ -174,9 +182,9 @@ class PrivateModel(FittedModel):
                 "X or y contains NaN or infinity"
                 + (", or sample_weight also a negative number" if weight is not None else ""),
                 code=Code.NOT_FINITE,
-                hint='missing="drop" drops such rows',
+                hint='missing="drop" drops such rows, missing="indicator" keeps them with a flag',
             )
-        self._draft = self._drafted(fitted, tuple(kinds), not_features, missing)
+        self._draft = self._drafted(fitted, tuple(kinds), columns, not_features, missing)
         return self._notes(missing)
 
     def _notes(self, missing: Missing) -> tuple[str, ...]:
@@ -188,6 +196,12 @@ class PrivateModel(FittedModel):
         """
         if missing == "drop":
             return ("Rows with missing values were dropped.",)
+        if missing == "indicator":
+            return (
+                "Missing values of features were replaced by the middle of a released or public "
+                "range, or by a level of their own; flags indicate them. Rows without a target "
+                "were dropped.",
+            )
         return ()
 
     def _rows_are_public(self, missing: Missing, unit: Any) -> bool:
@@ -218,15 +232,16 @@ class PrivateModel(FittedModel):
         self,
         fitted: Fitted,
         kinds: tuple[Kind, ...],
+        columns: tuple[Kind, ...],
         not_features: tuple[str, ...],
         missing: Missing,
     ) -> Callable[..., Model]:
-        """Return the model without its privacy record."""
+        """Return the model without its privacy record; `columns` are those that have effects."""
         names, threshold = self._names(), fitted.estimate.threshold
         if fitted.target_is_seen:
-            intercept, effects, estimates = self._assemble(fitted, kinds)
+            intercept, effects, estimates = self._assemble(fitted, columns)
         else:
-            intercept, effects, estimates = nothing(kinds, fitted.prediction_range)
+            intercept, effects, estimates = nothing(columns, fitted.prediction_range)
             threshold = None
         return functools.partial(
             Model,
@@ -257,6 +272,6 @@ class PrivateModel(FittedModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "drop"
+        tags.input_tags.allow_nan = self.missing != "error"
         tags.target_tags.required = True
         return tags

@@ -67,13 +67,28 @@ class Pieces:
         low, high = ends
         bins = EqualBins(low, high, _PREDICTION_BINS)
         found = releaser.release(table, PredictionHistogram((bins, None)), mu)
-        counts, sigma = found.value[0], found.sigma
+        counts = found.value[0]
         assert counts is not None
-        fine = np.linspace(low, high, _PREDICTION_BINS + 1)
         # The first and the last bin are for what is outside of the range.
         inner = counts[1:-1].copy()
         inner[0] += counts[0]
         inner[-1] += counts[-1]
+        return cls.of(cls.fine_edges(ends), Released(inner, found.sigmas), rows)
+
+    @staticmethod
+    def fine_edges(ends: tuple[float, float]) -> Floats:
+        """Return the edges of the bins of the histogram, given the range of most predictions."""
+        return np.linspace(*ends, _PREDICTION_BINS + 1)
+
+    @classmethod
+    def of(cls, fine: Floats, counts: Released[Floats], rows: float) -> Pieces:
+        """Return pieces with about equally many rows each, given a histogram.
+
+        Privacy
+        -------
+        A function of released numbers.
+        """
+        inner, sigma = counts.value, counts.sigma
         edges, waiting, start = [], 0.0, 0
         for place, count in enumerate(inner):
             waiting += float(count)

@@ -103,7 +103,7 @@ def _shift(
         return np.zeros(effect.size)
     if coding == "treatment":
         weights = np.zeros(effect.size)
-        weights[model.kinds[column].reference_place] = 1.0
+        weights[model.columns[column].reference_place] = 1.0
         return weights
     chosen = known if known.any() else np.array(effect.seen)
     average: Floats = chosen / chosen.sum()
@@ -121,7 +121,7 @@ def _levels(
     """Return the terms of a column of levels, whose parameters begin at `start`."""
     name, effect = model.column_names[column], model.effects[column]
     assert isinstance(effect, Levels)
-    reference = model.kinds[column].reference_place if coding == "treatment" else None
+    reference = model.columns[column].reference_place if coding == "treatment" else None
     found = []
     for level, (label, height, seen) in enumerate(
         zip(effect.levels, effect.effects, effect.seen, strict=True)

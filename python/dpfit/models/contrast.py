@@ -121,8 +121,8 @@ def _wrong_name(model: Model, name: Any, known: list[str]) -> ParameterError:
         return ParameterError(problem, subject=str(name), hint="rename a column before the fit")
     if name in model.column_names:
         place = model.column_names.index(name)
-        if model.kinds[place].levels:
-            close = [f"{name}={level}" for level in model.kinds[place].levels]
+        if model.columns[place].levels:
+            close = [f"{name}={level}" for level in model.columns[place].levels]
             hint = f"name its levels: {_listed(close)}"
             return _no_coefficient(
                 f"column {name!r} has one coefficient for each level", name, hint

@@ -169,6 +169,7 @@ class Levels(_Data):
     effects: tuple[float, ...]
     seen: tuple[bool, ...]
     baseline: tuple[float, ...]
+    range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
 
     def __post_init__(self) -> None:
         """Check the number of effects."""

@@ -7,75 +7,42 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpfit._parameters import Budget, entropy, integer
-from dpfit._typing import Batch, Floats
+from dpfit._parameters import Budget, entropy, integer, real
+from dpfit._typing import Floats, Missing
 from dpfit.accounting import Bill, BudgetTracker, Charge, LedgerLike, PrivacyRecord
 from dpfit.exceptions import Code, NotFiniteError, ParameterError
-from dpfit.models.calibration import Pieces
+from dpfit.models.evaluated_rows import (
+    EvaluatedRows,
+    PredictionsAndResiduals,
+    WeightedRows,
+    range_of,
+)
 from dpfit.models.evaluation import Evaluation, MeasuredNumber
 from dpfit.models.inputs import error_in_prediction, evaluation_source
-from dpfit.models.model import Model
-from dpfit.models.residual_sizes import SIZES, STEPS, Threshold, first_threshold, tail_edges
+from dpfit.models.residual_sizes import STEPS
 from dpfit.release import Released, Releaser
 from dpfit.sources import Reading
 from dpfit.sources.source import tell_nothing
-from dpfit.statistics import (
-    ResidualCounts,
-    ResidualSums,
-    RowCount,
-    RowMap,
-    Scale,
-    SquaredResiduals,
-    Statistic,
-    StoredTable,
-    Table,
-)
 
 if TYPE_CHECKING:
     from dpfit.models.base import PrivateModel
 
-__all__ = ["QUANTILES", "PredictionsAndResiduals", "evaluate"]
+__all__ = ["QUANTILES", "evaluate"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
-# Shares of mu squared. Sizes, tails and squares are released twice: of residuals, and of the target
-# around its mean. Counts of residuals for quantiles get the rest.
-_SHARES = {
-    "rows": 0.03,
-    "predictions": 0.06,
-    "sums": 0.08,
-    "sizes": 0.04,
-    "tails": 0.2,
-    "squares": 0.13,
+# Sentences to add to the privacy statement.
+_NOTES: dict[Missing, tuple[str, ...]] = {
+    "error": (),
+    "drop": ("Rows with missing values were dropped.",),
+    "indicator": ("Rows without a target were dropped.",),
 }
 # Bins of residuals on either side of zero, for quantiles.
 _QUANTILE_EDGES = 40
-_HALF = math.sqrt(0.5)
-V = TypeVar("V")
-
-
-@dataclass(frozen=True)
-class PredictionsAndResiduals:
-    """Makes the prediction the only column of a row, and the residual its target.
-
-    Privacy
-    -------
-    Both depend on one row and on the public model only: effects are applied value by value.
-    """
-
-    model: Model
-
-    def __call__(self, batch: Batch) -> Batch:
-        """Return predictions and residuals of some rows."""
-        columns, target = batch
-        separate = columns if isinstance(columns, list) else list(columns.T)
-        predictions = self.model.predict(separate)
-        return [predictions], np.asarray(target, dtype=np.float64) - predictions
 
 
 def evaluate(
@@ -86,6 +53,8 @@ def evaluate(
     *,
     unit: Any,
     max_rows: int | None,
+    weight: Any,
+    max_weight: float | None,
     ledger: LedgerLike | None,
     random_state: Any,
 ) -> Evaluation:
@@ -98,10 +67,16 @@ def evaluate(
     """
     if (unit is None) != (max_rows is None):
         raise ParameterError("unit and max_rows must be given together", subject="max_rows")
+    if weight is not None and max_weight is None:
+        raise ParameterError(
+            "sample_weight requires max_weight, a public upper bound on the weights",
+            subject="max_weight",
+        )
+    most = None if weight is None else real("max_weight", max_weight, 0.0, 1e90)
     rows_per_unit = 1 if max_rows is None else integer("max_rows", max_rows, 1, 1 << 20)
     model = estimator.model_
-    _ends(model)
-    source = evaluation_source(estimator, X, y, unit, model)
+    range_of(model)
+    source = evaluation_source(estimator, X, y, unit, weight, model)
     random = entropy(random_state)
     neighbors = model.privacy.neighbors
     unit_name = unit if isinstance(unit, str) else None
@@ -124,16 +99,28 @@ def evaluate(
         reserve=bill,
     )
     change = PredictionsAndResiduals(model)
-    reading = Reading(model.missing, estimator.n_jobs, max_rows, tell_nothing, change)
+    # With indicators, only rows without a target have no residual.
+    missing: Missing = "error" if model.missing == "error" else "drop"
+    reading = Reading(missing, estimator.n_jobs, max_rows, tell_nothing, change)
     rows_are_public = neighbors == "replace" and model.missing == "error" and unit is None
     found: dict[str, Any] | None = None
     problem: Exception = MemoryError("there is not enough memory for this evaluation")
     try:
         with contextlib.closing(source), np.errstate(all="ignore"):
             table = source.table(model.kinds, reading)
-            found = _measured(table, model, releaser, spend.mu, rows_are_public=rows_are_public)
+            budget = BudgetTracker(spend.mu)
+            if most is None:
+                rows = EvaluatedRows(table, releaser, model, budget)
+            else:
+                rows = WeightedRows(table, releaser, model, budget, most)
+            found = _measured(rows, rows_are_public=rows_are_public)
     except NotFiniteError:
-        problem = NotFiniteError("X or y contains NaN or infinity", code=Code.NOT_FINITE)
+        problem = NotFiniteError(
+            "X or y contains NaN or infinity"
+            + (", or sample_weight also a negative number" if weight is not None else ""),
+            code=Code.NOT_FINITE,
+            hint='rows are dropped if the model was fitted with missing="drop"',
+        )
     except MemoryError:
         pass
     except ParameterError as error:
@@ -148,39 +135,29 @@ def evaluate(
         insecure_seed=random.is_insecure,
         max_rows=None if unit is None else rows_per_unit,
         unit_name=unit_name,
-        notes=("Rows with missing values were dropped.",) if model.missing == "drop" else (),
+        notes=_NOTES[model.missing],
     )
-    return Evaluation(estimator=model.estimator, privacy=record, **found)
+    return Evaluation(estimator=model.estimator, privacy=record, max_weight=most, **found)
 
 
-def _measured(
-    table: Table, model: Model, releaser: Releaser, mu: float, *, rows_are_public: bool
-) -> dict[str, Any]:
+def _measured(stored: EvaluatedRows, *, rows_are_public: bool) -> dict[str, Any]:
     """Release how good a model is; return the fields of an evaluation.
 
     Parameters
     ----------
-    table : Table
-        The rows, changed by :class:`PredictionsAndResiduals`.
-    model : Model
-        The model.
-    releaser : Releaser
-        Adds noise.
-    mu : float
-        The budget.
+    stored : EvaluatedRows
+        The rows.
     rows_are_public : bool
         Whether all neighbouring tables have the same number of rows.
 
     Privacy
     -------
-    Each number is computed from releases that compose to mu. Thresholds and bins follow from the
-    public model and from earlier releases.
+    Each number is computed from releases that compose to the budget. Thresholds and bins follow
+    from the public model and from earlier releases.
     """
-    budget = BudgetTracker(mu)
-    rows, rows_noise = _rows(table, releaser, budget, public=rows_are_public)
-    ends, mu_pieces = _ends(model), budget.spend(_SHARES["predictions"])
-    pieces = Pieces.release(table, releaser, mu_pieces, ends, rows)
-    stored = _Stored(table, releaser, model, budget)
+    number, noise = stored.number(public=rows_are_public)
+    rows, rows_noise = stored.total(number, noise)
+    pieces = stored.pieces(rows)
     small = stored.threshold(stored.residual)
     sums = stored.sums(pieces, small.tau)
     total = Released(float(sums.value.sum()), (sums.sigma * math.sqrt(len(sums.value)),))
@@ -190,13 +167,13 @@ def _measured(
     large = stored.threshold(from_mean)
     inside = small.squares(stored.squares(stored.residual, small.tau))
     whole = large.squares(stored.squares(from_mean, large.tau))
-    counts = stored.counts(small.tau)
+    counts = stored.counts(_quantile_edges(small.tau))
     unit, variance = stored.unit, max(inside.value, 0.0) / rows
     fourth = small.fourth_moment(variance, rows)
     spread = unit * math.sqrt(variance)
     lost = unit * small.sum(Released(0.0, (0.0,))).sigma / rows
     return {
-        "rows": rows,
+        "rows": number,
         "rmse": _rmse(inside, rows, rows_noise, fourth, unit),
         "r2": _r2(inside, whole, off / unit, rows, fourth, pieces.kurtosis()),
         "mean_residual": MeasuredNumber(
@@ -209,89 +186,6 @@ def _measured(
         "clipped": (unit * small.tau / STEPS, unit * large.tau / STEPS),
         "beyond": (small.below + small.above) / rows,
     }
-
-
-def _rows(
-    table: Table, releaser: Releaser, budget: BudgetTracker, *, public: bool
-) -> tuple[float, float]:
-    """Return the number of rows and the standard deviation of its noise."""
-    if public:
-        return max(releaser.public_rows(table), 1.0), 0.0
-    found = releaser.release(table, RowCount(), budget.spend(_SHARES["rows"]))
-    return max(found.value, 1.0), found.sigma
-
-
-class _Stored:
-    """Predictions and residuals as integers; residuals are in half-widths of the target's range.
-
-    Privacy
-    -------
-    Each method is one release, or two, with shares of the budget.
-    """
-
-    def __init__(
-        self, table: Table, releaser: Releaser, model: Model, budget: BudgetTracker
-    ) -> None:
-        low, high = model.prediction_range
-        self._centre, self._half = (low + high) / 2, max((high - low) / 2, 1e-90)
-        ends = _ends(model)
-        self.unit = max((ends[1] - ends[0]) / 3.0, 1e-90)
-        self._scale, self._releaser, self._budget = Scale(1.0 / STEPS), releaser, budget
-        column = (self._centre, self._half, [(-1.0, 1.0, _HALF)])
-        # A prediction is at most one half-width from the centre, so no row is weighted down.
-        row_map = RowMap([column], (0.0, self.unit), self._scale, 0.5)
-        self._table: StoredTable = table.store(row_map, gram=False)
-        self.residual: Floats = np.zeros(2)
-
-    def _release(self, statistic: Statistic[Any, V], share: str) -> Released[V]:
-        mu = self._budget.spend(_SHARES[share])
-        return self._releaser.release(self._table, statistic, mu)
-
-    def target(self, centre: float) -> Floats:
-        """Return the theta that makes the residual of a row its target minus `centre`."""
-        constant = (centre - self._centre) / self.unit
-        return np.array([-self._half / self.unit, constant]) / _HALF
-
-    def threshold(self, theta: Floats) -> Threshold:
-        """Release how large residuals are, in two steps, and choose where to clip them."""
-        sizes = self._release(ResidualCounts(theta, SIZES, self._scale), "sizes")
-        mu = self._budget.mu_of(_SHARES["squares"])
-        (noise,) = self._releaser.sigmas(SquaredResiduals(theta, STEPS, self._scale), mu)
-        first = first_threshold(sizes, noise)
-        tails = self._release(ResidualCounts(theta, tail_edges(first), self._scale), "tails")
-        return Threshold.after(first, tails, sizes, noise)
-
-    def squares(self, theta: Floats, tau: int) -> Released[float]:
-        """Release the sum of squared residuals, in squares of `unit`."""
-        return self._release(SquaredResiduals(theta, tau, self._scale), "squares")
-
-    def counts(self, tau: int) -> Released[Floats]:
-        """Release counts of residuals in equal bins, with all that is left of the budget."""
-        statistic = ResidualCounts(self.residual, _quantile_edges(tau), self._scale)
-        return self._releaser.release(self._table, statistic, self._budget.spend_rest())
-
-    def sums(self, pieces: Pieces, tau: int) -> Released[Floats]:
-        """Release sums of residuals by pieces of the predictions."""
-        places = (pieces.edges - self._centre) / self._half * _HALF / self._scale.row_step
-        # Without edges, all rows are above the least integer.
-        edges = tuple(int(place) for place in places) or (-32768,)
-        found = self._release(ResidualSums(self.residual, tau, (edges, ()), self._scale), "sums")
-        sums = found.value[0] if len(pieces.edges) else found.value[0][1:]
-        return Released(sums, found.sigmas)
-
-
-def _ends(model: Model) -> tuple[float, float]:
-    """Return the range of most predictions: that of most targets, and a quarter on either side."""
-    (low, high), (least, most) = model.target_range, model.prediction_range
-    if not math.isfinite(least) or not math.isfinite(most) or most <= least:
-        raise ParameterError(
-            "the model does not know the range of its target, so there is nothing to evaluate",
-            hint="fit it with more rows, a larger budget or public bounds of the target",
-        )
-    if not math.isfinite(high - low) or high <= low:
-        low, high = least, most
-    width = high - low
-    return max(low - width / 4, least), min(high + width / 4, most)
 
 
 def _quantile_edges(tau: int) -> tuple[int, ...]:

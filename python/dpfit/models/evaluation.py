@@ -123,6 +123,8 @@ class Evaluation:
         The share of residuals that were clipped (noisy).
     privacy : PrivacyRecord
         The releases and their privacy cost, for the rows that were evaluated.
+    max_weight : float or None
+        The largest weight, if rows have weights: all numbers but `rows` are weighted then.
     """
 
     estimator: str
@@ -135,6 +137,7 @@ class Evaluation:
     clipped: tuple[float, float]
     beyond: float
     privacy: PrivacyRecord
+    max_weight: float | None = None
 
     def statement(self) -> str:
         """Return the privacy guarantee of the evaluated rows in plain English."""
@@ -154,6 +157,7 @@ class Evaluation:
             "calibration": [each.to_dict() for each in self.calibration],
             "clipped": {"residual": self.clipped[0], "target": self.clipped[1]},
             "beyond": self.beyond,
+            **({} if self.max_weight is None else {"max_weight": self.max_weight}),
             "privacy": self.privacy.to_dict(),
         }
 
@@ -165,12 +169,14 @@ class Evaluation:
         else:
             budget = f"epsilon {rounded_up(record.epsilon)}, delta {rounded_up(record.delta)}"
         is_noisy = any(event.statistic == RowCount.name for event in record.events)
-        facts = (
+        facts: tuple[tuple[str, str], ...] = (
             ("Budget", budget),
             ("Rows (noisy)" if is_noisy else "Rows", f"{self.rows:.0f}"),
             ("Neighbors", record.neighbors),
             ("Protects", record.protects),
         )
+        if self.max_weight is not None:
+            facts += (("Weights", f"at most {number_text(self.max_weight)}"),)
         named = [("R²", self.r2), ("RMSE", self.rmse), ("mean residual", self.mean_residual)]
         named += [(f"{100 * share:g} % residual", each) for share, each in self.residual_quantiles]
         named += [

@@ -174,6 +174,8 @@ class FittedModel(PrivateRegressor):
         mu: float | None = None,
         unit: Any = None,
         max_rows: int | None = None,
+        sample_weight: Any = None,
+        max_weight: float | None = None,
         ledger: LedgerLike | None = None,
         random_state: Any = None,
     ) -> Evaluation:
@@ -184,11 +186,17 @@ class FittedModel(PrivateRegressor):
         X, y : table, and array-like or str
             Rows that the model was not fitted to, in any form that `fit` accepts.
         epsilon, delta, mu : float, optional
-            The privacy budget, as of the constructor. It protects the rows of X and y.
+            The privacy budget, as of the constructor; `epsilon` or `mu` is required. It protects
+            the rows of X and y.
         unit : array-like or str, optional
             The person that each row belongs to, as in `fit`. Requires `max_rows`.
         max_rows : int, optional
             The number of rows to keep of each unit.
+        sample_weight : array-like or str, optional
+            The weight of each row, as in `fit`. All numbers but the number of rows are then
+            weighted. Requires `max_weight`.
+        max_weight : float, optional
+            A public upper bound on weights. Larger ones are clipped.
         ledger : Ledger or str, optional
             The ledger of the data set that the rows of X and y are from. It is charged before the
             first release.
@@ -214,6 +222,12 @@ class FittedModel(PrivateRegressor):
         from dpfit.models.evaluate import evaluate
 
         check_is_fitted(self)
+        if epsilon is None and mu is None:
+            raise ParameterError(
+                "evaluate spends a privacy budget of its own: epsilon or mu is required",
+                subject="epsilon",
+                hint="epsilon=1.0 is a common choice",
+            )
         spend = budget(epsilon, delta, mu)
         return evaluate(
             self,
@@ -222,6 +236,8 @@ class FittedModel(PrivateRegressor):
             spend,
             unit=unit,
             max_rows=max_rows,
+            weight=sample_weight,
+            max_weight=max_weight,
             ledger=ledger,
             random_state=random_state,
         )
@@ -338,7 +354,8 @@ class FittedModel(PrivateRegressor):
             clips columns to their ranges or expands them into linear splines, encodes levels as
             one-hot columns, and ends with a ``LinearRegression`` whose predictions are clipped.
             Dates must be ``datetime64`` in UTC; durations and times of day must be numbers of days.
-            A missing level counts as a level that is not listed, whereas `predict` returns NaN.
+            A missing level counts as a level that is not listed, whereas `predict` returns NaN,
+            unless missing values have indicators.
 
         Warns
         -----
@@ -367,9 +384,9 @@ class FittedModel(PrivateRegressor):
         -------
         str
             ``SELECT *, ... AS prediction FROM table`` in standard SQL, in which a backslash is an
-            ordinary character. The prediction is NULL if a value is missing. Durations and times
-            of day must be numbers of days. If the noise came from a fixed seed, the query starts
-            with a comment that says so.
+            ordinary character. The prediction is NULL if a value is missing that has no indicator.
+            Durations and times of day must be numbers of days. If the noise came from a fixed seed,
+            the query starts with a comment that says so.
         """
         check_is_fitted(self)
         return to_sql(self.model_, table, dialect)

@@ -50,7 +50,9 @@ def training_source(
     return source, not_features
 
 
-def evaluation_source(estimator: PrivateModel, X: Any, y: Any, unit: Any, model: Model) -> Source:
+def evaluation_source(
+    estimator: PrivateModel, X: Any, y: Any, unit: Any, weight: Any, model: Model
+) -> Source:
     """Return the table to evaluate, which must have the columns of the fit, and a target.
 
     Privacy
@@ -64,11 +66,11 @@ def evaluation_source(estimator: PrivateModel, X: Any, y: Any, unit: Any, model:
     if not isinstance(target, str):
         # With another estimator: scikit-learn would forget the names of columns.
         target = _target_values(type(estimator)(), target)
-    source = named_source(X, target, unit, names=names, without=model.not_features)
+    source = named_source(X, target, unit, weight=weight, names=names, without=model.not_features)
     if source is not None:
         _check_column_names(estimator, source, reset=False)
         return source
-    _check_no_names(y, unit)
+    _check_no_names(y, unit, weight)
     if _is_array_with_listed(X, model.kinds):
         validate(estimator, X, reset=False, skip_check_array=True)
         rows = X.astype(object)
@@ -77,7 +79,7 @@ def evaluation_source(estimator: PrivateModel, X: Any, y: Any, unit: Any, model:
     if len(rows) != len(target):
         raise lengths_differ()
     values: Any = target
-    return ArraySource(rows, values, unit)
+    return ArraySource(rows, values, unit, weight)
 
 
 def _no_target(estimator: PrivateModel) -> ParameterError:

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Self, TypeAlias, cast
+from typing import Any, Literal, Self, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from dpfit.models.coefficients import Coding, Coefficients
 from dpfit.models.effects import Effect, Levels, NoEffect, effect_from_dict
 from dpfit.models.estimates import Estimates, Inference, Inferred
 from dpfit.models.json_numbers import decode, encode
-from dpfit.schema import Kind, Level, Schema
+from dpfit.schema import Indicators, Kind, Level, Schema
 
 __all__ = ["Assembled", "Kinds", "Model"]
 
@@ -41,15 +41,16 @@ class Model:
     estimator : str
         The name of the class that was fitted.
     names : tuple of str or None
-        Names of the columns, if they have any.
+        Names of the columns of the table, if they have any.
     kinds : tuple of Kind
-        Kinds of the columns.
+        Kinds of the columns of the table.
     not_features : tuple of str
         Names of other columns of the table: the target and the unit.
     intercept : float
         The prediction where all effects are zero.
     effects : tuple of Effect
-        One for each column.
+        One for each of `columns`: the columns of the table and, with ``missing="indicator"``, flags
+        of missing values.
     estimates : Estimates
         The parameters of all effects and, last, the prediction where columns are at their means,
         before shrinkage, with their errors.
@@ -67,7 +68,7 @@ class Model:
         The number of rows (noisy, unless `rows_are_public`).
     rounds : int
         The number of boosting rounds.
-    missing : {"error", "drop"}
+    missing : {"error", "drop", "indicator"}
         What `predict` does with rows that contain NaN or infinity.
     privacy : PrivacyRecord
         The releases of the fit and their privacy cost.
@@ -101,9 +102,10 @@ class Model:
         """Check that columns, effects and errors match."""
         if self.names is not None and len(self.names) != len(self.kinds):
             raise ValueError(f"got {len(self.names)} names for {len(self.kinds)} columns")
-        if len(self.effects) != len(self.kinds):
-            raise ValueError(f"got {len(self.effects)} effects for {len(self.kinds)} columns")
-        for kind, effect in zip(self.kinds, self.effects, strict=True):
+        columns = self.columns
+        if len(self.effects) != len(columns):
+            raise ValueError(f"got {len(self.effects)} effects for {len(columns)} columns")
+        for kind, effect in zip(columns, self.effects, strict=True):
             levels = effect.levels if isinstance(effect, Levels) else ()
             if levels != kind.levels:
                 raise ValueError("a column and its effect have different levels")
@@ -111,9 +113,25 @@ class Model:
             raise ValueError("estimates and parameters of effects do not match")
 
     @property
+    def indicators(self) -> Indicators | None:
+        """Which columns and levels indicate missing values; None if there are none."""
+        return Indicators(self.kinds) if self.missing == "indicator" else None
+
+    @property
+    def columns(self) -> tuple[Kind, ...]:
+        """The kinds of the columns that have effects."""
+        return self.kinds if self.indicators is None else self.indicators.columns
+
+    @property
     def column_names(self) -> list[str]:
-        """The names of the columns; x0, x1, ... if they have none."""
-        return [f"x{i}" for i in range(len(self.kinds))] if self.names is None else list(self.names)
+        """The names of these columns; x0, x1, ... if those of the table have no names."""
+        names = [f"x{i}" for i in range(len(self.kinds))] if self.names is None else self.names
+        return list(names) if self.indicators is None else self.indicators.names(names)
+
+    def middle(self, column: int) -> float:
+        """Return the number that a missing value of a column counts as."""
+        low, high = self.effects[column].range
+        return (low + high) / 2 if math.isfinite(high - low) else 0.0
 
     @property
     def status(self) -> Literal["full", "mean", "nothing"]:
@@ -195,7 +213,7 @@ class Model:
 
     def predict(self, columns: Sequence[Array]) -> Floats:
         """Return predictions from columns of numbers, in which levels are their positions."""
-        numbers = [np.asarray(column) for column in columns]
+        numbers = self._completed(columns)
         if self.missing == "error" and not all(np.isfinite(column).all() for column in numbers):
             raise NotFiniteError(
                 "X contains NaN or infinity",
@@ -209,6 +227,23 @@ class Model:
             total[np.isnan(column)] = np.nan
         result: Floats = np.clip(total, *self.prediction_range)
         return result
+
+    def _completed(self, columns: Sequence[Array]) -> list[Array]:
+        """Return the columns of the model, without missing values if they have indicators.
+
+        All values of a row are NaN if one is missing in a column without an indicator.
+        """
+        numbers = [np.asarray(column) for column in columns]
+        if self.indicators is None:
+            return numbers
+        found = self.indicators.added_to(numbers)
+        for place in self.indicators.flagged:
+            there = np.isfinite(numbers[place])
+            found[place] = np.where(there, numbers[place], self.middle(place))
+        unexpected = self.indicators.unexpected(numbers)
+        if unexpected.any():
+            found = [np.where(unexpected, np.nan, column) for column in found]
+        return found
 
     def predict_with_interval(
         self,
@@ -226,7 +261,8 @@ class Model:
         found = np.column_stack([predictions] * 3)
         for start in range(0, len(found), _ROWS):
             part = slice(start, start + _ROWS)
-            inferred = self._inferred([np.asarray(column)[part] for column in columns], inference)
+            rows = self._completed([np.asarray(column)[part] for column in columns])
+            inferred = self._inferred(rows, inference)
             if kind == "observation":
                 inferred = inferred.plus(self.observation_variance)
             found[part, 1:] = _containing(inferred.interval(level), predictions[part])
@@ -299,7 +335,7 @@ class Model:
             r_squared=None if r_squared is None else (decode(r_squared[0]), decode(r_squared[1])),
             rows=decode(data["rows"]),
             rounds=int(data["rounds"]),
-            missing=cast(Missing, one_of("missing", data["missing"], ("error", "drop"))),
+            missing=cast(Missing, one_of("missing", data["missing"], get_args(Missing))),
             privacy=PrivacyRecord.from_dict(data["privacy"]),
             provenance=Provenance.from_dict(data["provenance"]) if "provenance" in data else None,
         )

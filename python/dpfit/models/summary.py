@@ -128,7 +128,7 @@ def _where(model: Model, coding: Coding) -> list[str]:
     """Return a note that says where the intercept is."""
     lines = [
         (name, effect.centre)
-        for name, effect, kind in zip(model.column_names, model.effects, model.kinds, strict=True)
+        for name, effect, kind in zip(model.column_names, model.effects, model.columns, strict=True)
         if isinstance(effect, Line) and not kind.is_binary
     ]
     shown = distinct([name for name, _ in lines])
@@ -138,7 +138,7 @@ def _where(model: Model, coding: Coding) -> list[str]:
     ]
     if len(lines) > _MOST_LISTED:
         parts.append(f"and {len(lines) - _MOST_LISTED} more at their means")
-    if any(kind.is_binary for kind in model.kinds):
+    if any(kind.is_binary for kind in model.columns):
         parts.append("binary columns zero")
     if any(isinstance(effect, Levels) and any(effect.seen) for effect in model.effects):
         words = "reference levels" if coding == "treatment" else "an average level of each column"
@@ -177,7 +177,7 @@ def _hidden_terms(model: Model, found: Coefficients, coding: Coding) -> list[str
         is_column = term.level is None and not np.isfinite(term.range).all()
         (absent if is_column else hidden).append(name)
     for column, name in references.items():
-        reference = model.kinds[column].levels[model.kinds[column].reference_place]
+        reference = model.columns[column].levels[model.columns[column].reference_place]
         notes.append(
             f"Not known: levels of {name}, because the noise hides whether their reference "
             f'{shortened(str(reference))} has rows. summary(coding="sum") and contrast() '
@@ -201,7 +201,7 @@ def _hidden_references(model: Model) -> dict[int, str]:
     found: dict[int, str] = {}
     names = distinct(model.column_names)
     for column, (start, effect) in enumerate(zip(model.starts, model.effects, strict=False)):
-        place = start + model.kinds[column].reference_place
+        place = start + model.columns[column].reference_place
         if isinstance(effect, Levels) and not model.estimates.known[place]:
             own = model.estimates.known[start : start + effect.size]
             found |= {column: names[column]} if own.any() else {}
@@ -228,7 +228,7 @@ def _linear_numbers(
         for t in terms
     ]
     levels = [
-        None if t.level is None or t.level < 0 else str(model.kinds[t.column].levels[t.level])
+        None if t.level is None or t.level < 0 else str(model.columns[t.column].levels[t.level])
         for t in terms
     ]
     return {

@@ -8,7 +8,7 @@ import difflib
 import json
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
@@ -68,9 +68,13 @@ class Kind:
         Whether the range of the column has to be found privately.
     reference_place : int
         The position of the level that coefficients of other levels are relative to.
+    missing : bool or None
+        Whether values may be missing, for ``missing="indicator"``. None is False if another column
+        of the table has True, and else True.
     """
 
     levels: tuple[Level, ...] = ()
+    missing: bool | None = None
     is_binary: ClassVar[bool] = False
     is_date: ClassVar[bool] = False
 
@@ -120,7 +124,7 @@ class Kind:
     @classmethod
     def field_names(cls) -> list[str]:
         """Return the names of the fields."""
-        return [field.name for field in dataclasses.fields(cast(Any, cls))]
+        return [part.name for part in dataclasses.fields(cast(Any, cls))]
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> Self:
@@ -138,14 +142,20 @@ class Numeric(Kind):
         Bounds that are known without looking at the data: from a law, a sensor or a form. Values
         outside of them are clipped. Without bounds, a range is found privately, which costs a part
         of the budget.
+    missing : bool, optional
+        Whether values may be missing, which must be known without looking at the data. It matters
+        with ``missing="indicator"``: columns with False, or without True if others have it, have
+        no flag, and rows in which their value is missing are dropped.
     """
 
     low: float | None = None
     high: float | None = None
+    missing: bool | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check the bounds."""
         name = type(self).__name__
+        _check_missing(self.missing)
         if (self.low is None) != (self.high is None):
             raise ParameterError(f"{name} needs both low and high, or neither", subject="low")
         if self.low is None or self.high is None:
@@ -182,6 +192,8 @@ class Date(Numeric):
     ----------
     low, high : str, date, datetime or float, optional
         Public bounds, as in :class:`Numeric`: ``"2021-01-01"``, or days since 1970-01-01.
+    missing : bool, optional
+        Whether values may be missing, as in :class:`Numeric`.
 
     Notes
     -----
@@ -206,18 +218,34 @@ class Date(Numeric):
 
     def specified(self, kind: Kind) -> Kind:
         """Return dates with the bounds of `kind`, if these are numbers (of days)."""
-        return type(self)(kind.low, kind.high) if type(kind) is Numeric else kind
+        if type(kind) is not Numeric:
+            return kind
+        return type(self)(kind.low, kind.high, missing=kind.missing)
 
     def plain(self) -> dict[str, Any]:
         """Return the bounds as dates."""
-        return {name: bound_as_date(days) for name, days in super().plain().items()}
+        return {
+            name: value if name == "missing" else bound_as_date(value)
+            for name, value in super().plain().items()
+        }
 
 
 @dataclass(frozen=True)
 class Binary(Kind):
-    """A column of zeros and ones; other numbers are clipped to this range."""
+    """A column of zeros and ones; other numbers are clipped to this range.
 
+    Parameters
+    ----------
+    missing : bool, optional
+        Whether values may be missing, as in :class:`Numeric`.
+    """
+
+    missing: bool | None = field(default=None, kw_only=True)
     is_binary: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Check the field."""
+        _check_missing(self.missing)
 
 
 @dataclass(frozen=True, init=False)
@@ -233,16 +261,28 @@ class Categorical(Kind):
     reference : str or int, optional
         The level that coefficients of the other levels are relative to; the first one by default.
         It affects what is printed, but not the fit and its predictions.
+    missing : bool, optional
+        Whether values may be missing, as in :class:`Numeric`; ``missing="indicator"`` adds a level
+        for them.
     """
 
     levels: tuple[Level, ...]
     reference: Level | None
+    missing: bool | None
 
     # Written by hand, so that type checkers accept lists.
-    def __init__(self, levels: Iterable[Level], reference: Level | None = None) -> None:
+    def __init__(
+        self,
+        levels: Iterable[Level],
+        reference: Level | None = None,
+        *,
+        missing: bool | None = None,
+    ) -> None:
         found = checked_levels(levels, type(self).__name__)
         object.__setattr__(self, "levels", found)
         object.__setattr__(self, "reference", _checked_reference(reference, found))
+        _check_missing(missing)
+        object.__setattr__(self, "missing", missing)
 
     @property
     def reference_place(self) -> int:
@@ -254,7 +294,7 @@ class Categorical(Kind):
         """Return the kind with these levels."""
         if not isinstance(fields.get("levels"), list):
             raise _wrong_levels('"levels" must be a list, for example ["no", "yes"]')
-        return cls(fields["levels"], fields.get("reference"))
+        return cls(fields["levels"], fields.get("reference"), missing=fields.get("missing"))
 
 
 def checked_levels(levels: Iterable[Level], name: str) -> tuple[Level, ...]:
@@ -289,6 +329,11 @@ def _checked_reference(reference: Any, levels: tuple[Level, ...]) -> Level | Non
     if isinstance(reference, str | int) and reference in levels:
         return levels[levels.index(reference)]
     raise ParameterError("reference must be one of the levels", subject="reference")
+
+
+def _check_missing(missing: Any) -> None:
+    if missing is not None and not isinstance(missing, bool):
+        raise ParameterError("missing must be True, False or None", subject="missing")
 
 
 def _wrong_levels(problem: str) -> ParameterError:
@@ -328,10 +373,13 @@ def from_plain(plain: dict[str, Any]) -> Kind:
             problem, code=Code.SCHEMA, subject="kind", hint=suggestion(name, KINDS)
         )
     known = KINDS[name].field_names()
-    for field in sorted(fields.keys() - set(known)):
-        problem = f"a {name} column has no field {json.dumps(field)}"
+    for unknown in sorted(fields.keys() - set(known)):
+        if not difflib.get_close_matches(unknown, known, 1):
+            # Whoever means something else rarely means this.
+            known = [own for own in known if own != "missing"]
+        problem = f"a {name} column has no field {json.dumps(unknown)}"
         raise ParameterError(
-            problem, code=Code.SCHEMA, subject=field, hint=suggestion(field, known)
+            problem, code=Code.SCHEMA, subject=unknown, hint=suggestion(unknown, known)
         )
     return KINDS[name].from_fields(fields)
 

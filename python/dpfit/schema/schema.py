@@ -62,6 +62,9 @@ class Schema(Mapping[Key, Kind]):
                 raise ParameterError(problem, subject=str(key))
         if target is not None and not isinstance(target, Numeric):
             raise ParameterError("target must be Numeric(low, high)", subject="target")
+        if target is not None and target.missing is not None:
+            problem = "missing is for features: rows without a target are an error or dropped"
+            raise ParameterError(problem, subject="target")
         self._columns: dict[Key, Kind] = kinds
         self.target = target if target is not None else Numeric()
 

@@ -53,8 +53,9 @@ class Reading:
 
     Parameters
     ----------
-    missing : {"error", "drop"}
-        What to do with a row that contains NaN or an infinity.
+    missing : {"error", "drop", "indicator"}
+        What to do with a row that contains NaN or an infinity: "indicator" keeps it if its target
+        is finite.
     n_jobs : int or None
         Threads.
     max_rows : int or None

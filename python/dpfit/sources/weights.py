@@ -27,6 +27,14 @@ def weight_values(weights: Any, rows: int) -> Array:
     -------
     Only types and shapes are checked here. Messages contain no value.
     """
+    if np.ma.isMaskedArray(weights):
+        # NumPy would ignore the mask.
+        raise ParameterError(
+            "sample_weight must not be a masked array",
+            code=Code.WRONG_TYPE,
+            subject="sample_weight",
+            hint="sample_weight.filled(np.nan) makes masked weights missing values",
+        )
 
     def converted() -> Array:
         found = np.asarray(weights)

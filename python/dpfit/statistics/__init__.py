@@ -23,6 +23,13 @@ from dpfit.statistics.residuals import (
 from dpfit.statistics.row_map import LevelColumn, RampColumn, Route, RowMap, Scale
 from dpfit.statistics.statistic import Component, Relation, Statistic
 from dpfit.statistics.table import StoredTable, Table
+from dpfit.statistics.weighted import (
+    WeightedCounts,
+    WeightedPredictions,
+    WeightedSquares,
+    WeightedSums,
+    WeightedTotal,
+)
 
 __all__ = [
     "MOST_REACH",
@@ -52,4 +59,9 @@ __all__ = [
     "StoredTable",
     "Table",
     "WeightSum",
+    "WeightedCounts",
+    "WeightedPredictions",
+    "WeightedSquares",
+    "WeightedSums",
+    "WeightedTotal",
 ]

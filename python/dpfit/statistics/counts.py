@@ -62,14 +62,19 @@ class Histograms(Statistic[_native.Histogram, "list[Floats | None]"]):
     ----------
     bins : tuple of Bins or None
         Bins of every column of X and then of the target; None for a column that is not counted.
+    with_missing : bool, default False
+        Whether every column of X has one more count, its last, of missing values. They occur with
+        ``missing="indicator"``, and are in no other bin.
 
     Privacy
     -------
-    A row is in one bin of each column, so adding a row changes the counts of k features by sqrt(k),
-    and replacing one changes two bins of each column. The two components are separate releases.
+    A row is in at most one bin of each column, so adding a row changes the counts of k features by
+    at most sqrt(k), and replacing one changes two bins of each column. The two components are
+    separate releases.
     """
 
     bins: tuple[Bins | None, ...]
+    with_missing: bool = False
 
     native = _native.Histogram
 
@@ -79,13 +84,14 @@ class Histograms(Statistic[_native.Histogram, "list[Floats | None]"]):
     def sum(self, part: Batches) -> _native.Histogram | None:
         """Count the rows of a part."""
         found: _native.Histogram | None = part.added(
-            lambda _: _native.Histogram(self._native_bins())
+            lambda _: _native.Histogram(self._native_bins(), with_missing=self.with_missing)
         )
         return found
 
     def read(self, packed: bytes) -> _native.Histogram:
         """Read counts, which need their bins."""
-        return _native.Histogram.from_bytes(self._native_bins(), packed)
+        bins = self._native_bins()
+        return _native.Histogram.from_bytes(bins, packed, with_missing=self.with_missing)
 
     def sensitivity(self, relation: Relation) -> float:
         """Return the sensitivity of all counts together."""
@@ -106,7 +112,10 @@ class Histograms(Statistic[_native.Histogram, "list[Floats | None]"]):
 
     def noisy(self, total: _native.Histogram, noise: Noise) -> list[Floats | None]:
         """Return the noisy counts of every column."""
-        lengths = [0 if bins is None else len(bins) for bins in self._native_bins()]
+        lengths = [
+            0 if bins is None else len(bins) + (self.with_missing and place + 1 < len(self.bins))
+            for place, bins in enumerate(self._native_bins())
+        ]
         ends = np.cumsum(lengths)
         features, target = noise.sigmas[0], noise.sigmas[-1]
         sigmas = np.repeat([features, target], [ends[-1] - lengths[-1], lengths[-1]])

@@ -42,8 +42,9 @@ def merged(sums: Iterable[S]) -> S | None:
 class Batches:
     """A part of a table: batches of numbers, summed with `n_jobs` threads.
 
-    `missing` says what to do with a row that contains NaN or an infinity. With `max_weight`, the
-    last column of X contains weights, which most statistics do not read.
+    `missing` says what to do with a row that contains NaN or an infinity; "indicator" keeps it if
+    its target is finite. With `max_weight`, the last column of X contains weights, which most
+    statistics do not read.
     """
 
     batches: Iterable[Batch]

@@ -64,9 +64,11 @@ class BlockParts(Parts):
 class BatchParts(Parts):
     """Parts that are batches of numbers.
 
-    With `max_weight`, the last column of every batch contains weights of rows.
+    With `max_weight`, the last column of every batch contains weights of rows. `missing` says what
+    becomes of rows that contain NaN or an infinity.
     """
 
+    missing: Missing = "error"
     max_weight: float | None = None
 
     @abc.abstractmethod
@@ -101,6 +103,11 @@ class Table:
     def is_weighted(self) -> bool:
         """Whether rows have weights: then sums over stored rows are weighted."""
         return self._parts.max_weight is not None
+
+    @property
+    def has_indicators(self) -> bool:
+        """Whether rows with missing values are kept: flags, which are columns, indicate them."""
+        return self._parts.missing == "indicator"
 
     def sum(self, statistic: Statistic[S, Any]) -> S:
         """Return the exact sum over all rows.
@@ -225,8 +232,9 @@ class LocalBatches(BatchParts):
     ----------
     batches : callable
         Returns the batches, from the first one on.
-    missing : {"error", "drop"}
-        What to do with a row that contains NaN or an infinity.
+    missing : {"error", "drop", "indicator"}
+        What to do with a row that contains NaN or an infinity: "indicator" keeps it if its target
+        is finite.
     n_jobs : int or None
         Threads.
     memory_limit : int or None
@@ -247,7 +255,7 @@ class LocalBatches(BatchParts):
         max_weight: float | None = None,
         free: Callable[[], None] = lambda: None,
     ) -> None:
-        self._batches, self._missing, self._n_jobs = batches, missing, n_jobs
+        self._batches, self.missing, self._n_jobs = batches, missing, n_jobs
         self._memory_limit, self.max_weight, self._free = memory_limit, max_weight, free
         # The rows of the last pass, which bound the size of the store.
         self._rows_read: int | None = None
@@ -262,7 +270,7 @@ class LocalBatches(BatchParts):
 
     def sum(self, statistic: Statistic[S, Any]) -> S | None:
         """Return the sum over all batches."""
-        part = Batches(self._read(), self._missing, self._n_jobs, self.max_weight)
+        part = Batches(self._read(), self.missing, self._n_jobs, self.max_weight)
         return statistic.sum(part)
 
     def store(self, row_map: RowMap, *, gram: bool) -> tuple[BlockParts, _native.Gram | None]:
@@ -271,7 +279,7 @@ class LocalBatches(BatchParts):
         rows = _native.Rows(native, directory=self._directory(native.features))
         sums = _native.Gram(native) if gram else None
         for x, y in self._read():
-            rows.extend(x, y, sums, missing=self._missing, n_jobs=self._n_jobs)
+            rows.extend(x, y, sums, missing=self.missing, n_jobs=self._n_jobs)
         return _LocalBlocks(rows, self._n_jobs, self._directory), sums
 
     def _directory(self, *features: int) -> str | None:

@@ -276,9 +276,9 @@ fn blobs_are_rejected_unless_complete_and_of_their_kind() {
     }
     let bins = vec![Bins::equal(0.0, 1.0, 4).unwrap(); 5];
     let histogram = Histogram::new(bins.clone());
-    assert_eq!(Histogram::from_bytes(bins, &histogram.to_bytes()).unwrap(), histogram);
+    assert_eq!(Histogram::new(bins).read(&histogram.to_bytes()).unwrap(), histogram);
     let others = vec![Bins::equal(0.0, 2.0, 4).unwrap(); 5];
-    assert_eq!(Histogram::from_bytes(others, &histogram.to_bytes()), Err(Error::Mismatch("bins")));
+    assert_eq!(Histogram::new(others).read(&histogram.to_bytes()), Err(Error::Mismatch("bins")));
     assert!(gram.clone().merge(&Gram::new(&self::map(4, Norm::Weight, None))).is_err());
 }
 

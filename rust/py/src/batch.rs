@@ -28,7 +28,8 @@ impl Batch {
         let missing = match missing {
             "error" => Missing::Error,
             "drop" => Missing::Drop,
-            other => return Err(choice("missing", "\"error\" or \"drop\"", other)),
+            "indicator" => Missing::Indicator,
+            other => return Err(choice("missing", "\"error\", \"drop\" or \"indicator\"", other)),
         };
         Ok(Self { source, missing, execution: execution(n_jobs, portable)? })
     }

@@ -12,6 +12,7 @@ mod noise;
 mod row_map;
 mod rows;
 mod statistics;
+mod weighted;
 
 /// The exact core: rows to integers to noise.
 #[pyo3::pymodule]
@@ -71,6 +72,7 @@ mod _native {
         module.add_class::<Gram>()?;
         module.add_class::<Histogram>()?;
         module.add_class::<ResidualCounts>()?;
-        module.add_class::<ResidualSums>()
+        module.add_class::<ResidualSums>()?;
+        module.add_class::<super::weighted::WeightedResiduals>()
     }
 }

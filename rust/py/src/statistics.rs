@@ -137,6 +137,7 @@ macro_rules! statistic {
         });
     };
 }
+pub(crate) use statistic;
 
 statistic!(
     /// X'X: see `_native.pyi`.
@@ -372,13 +373,16 @@ statistic!(
     /// Histograms: see `_native.pyi`.
     Histogram: vector, extend {
         #[new]
-        fn new(columns: Vec<Option<Bound<'_, Bins>>>) -> Self {
-            Self(core::Histogram::new(bins(&columns)))
+        #[pyo3(signature = (columns, *, with_missing=false))]
+        fn new(columns: Vec<Option<Bound<'_, Bins>>>, with_missing: bool) -> Self {
+            let histogram = core::Histogram::new(bins(&columns));
+            Self(if with_missing { histogram.with_missing() } else { histogram })
         }
 
         #[staticmethod]
-        fn from_bytes(columns: Vec<Option<Bound<'_, Bins>>>, bytes: &[u8]) -> PyResult<Self> {
-            core::Histogram::from_bytes(bins(&columns), bytes).map(Self).map_err(|error| raise(&error))
+        #[pyo3(signature = (columns, bytes, *, with_missing=false))]
+        fn from_bytes(columns: Vec<Option<Bound<'_, Bins>>>, bytes: &[u8], with_missing: bool) -> PyResult<Self> {
+            Self::new(columns, with_missing).0.read(bytes).map(Self).map_err(|error| raise(&error))
         }
 
         #[getter]

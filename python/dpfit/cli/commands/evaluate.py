@@ -10,7 +10,7 @@ import typer
 
 from dpfit.cli import inputs
 from dpfit.cli.errors import wrong_use
-from dpfit.cli.options import Data, Delimiter, Json, Model, TableFormat
+from dpfit.cli.options import Data, Delimiter, Json, MaxWeight, Model, TableFormat, Weight
 from dpfit.cli.outputs import STANDARD
 from dpfit.cli.printing import paragraph, print_json, print_note, print_text
 
@@ -76,6 +76,8 @@ def evaluate(
             help="Largest number of rows to use per person. Needs --unit.",
         ),
     ] = None,
+    weight: Weight = None,
+    max_weight: MaxWeight = None,
     ledger: Annotated[
         str | None,
         _privacy(metavar="LEDGER", help="Pay from the budget in this file (dpfit ledger create)."),
@@ -97,6 +99,8 @@ def evaluate(
         raise wrong_use("no privacy budget is given", "--epsilon 1 is a common choice")
     if (unit is None) != (max_rows is None):
         raise wrong_use("--unit and --max-rows go together", "give both or neither")
+    if (weight is None) != (max_weight is None):
+        raise wrong_use("--weight and --max-weight go together", "give both or neither")
     if str(model) == str(data) == STANDARD:
         raise wrong_use("MODEL and DATA cannot both be standard input")
     if data.suffix.lower() == ".json" and inputs.is_table(str(model)):
@@ -105,7 +109,8 @@ def evaluate(
     budget(epsilon, delta, mu)  # checked before anything is read
     scan, _ = inputs.open_table(data, format, delimiter)
     fitted = inputs.open_model(model)
-    scan = _prepared(fitted, scan, target, unit)
+    roles = {"--target": target, "--unit": unit, "--weight": weight}
+    scan = _prepared(fitted, scan, roles)
     found = fitted.evaluate(
         scan,
         target,
@@ -114,6 +119,8 @@ def evaluate(
         mu=mu,
         unit=unit,
         max_rows=max_rows,
+        sample_weight=weight,
+        max_weight=max_weight,
         ledger=ledger,
     )
     if fitted.privacy_.insecure_seed:
@@ -126,21 +133,17 @@ def evaluate(
     print_text(paragraph(found.statement()))
 
 
-def _prepared(model: PrivateModel, scan: Scan, target: str, unit: str | None) -> Scan:
+def _prepared(model: PrivateModel, scan: Scan, roles: dict[str, str | None]) -> Scan:
     """Check the columns, and return the table without those that are not used."""
     from dpfit.sources import declared_kinds
 
     declared = declared_kinds(scan)
-    for name, option in ((target, "--target"), (unit, "--unit")):
-        if name is not None:
-            inputs.check_columns([name], declared, option)
-    if declared[target] is None:
-        raise inputs.not_a_target(target)
+    target, *others = inputs.check_roles(declared, roles)
     names = model.model_.names
     if names is None:
         return scan
     inputs.check_columns(names, declared, "needed by the model")
     if target in names:
         raise wrong_use(f"column {target!r} is a feature of the model and cannot be the target")
-    unused = [name for name in declared if name not in (*names, target, unit)]
+    unused = [name for name in declared if name not in (*names, target, *others)]
     return inputs.without_columns(scan, unused) if unused else scan

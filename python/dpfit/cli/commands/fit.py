@@ -23,8 +23,10 @@ from dpfit.cli.options import (
     Data,
     Delimiter,
     Json,
+    MaxWeight,
     Output,
     TableFormat,
+    Weight,
     input_path,
 )
 from dpfit.cli.outputs import STANDARD, open_output
@@ -110,6 +112,8 @@ def fit(
             help="Largest number of rows to use per person. Needs --unit.",
         ),
     ] = None,
+    weight: Weight = None,
+    max_weight: MaxWeight = None,
     neighbors: Annotated[
         Neighbors,
         _privacy(
@@ -148,8 +152,8 @@ def fit(
     missing: Annotated[
         Missing,
         _reading(
-            help="What to do with a row that has a missing value: stop with an error, or drop the "
-            "row."
+            help="What to do with a row that has a missing value: stop with an error, drop the "
+            "row, or keep it and add a flag for every column (indicator)."
         ),
     ] = "error",
     format: TableFormat = None,
@@ -183,6 +187,8 @@ def fit(
         raise wrong_use("no privacy budget is given", "--epsilon 1 is a common choice")
     if (unit is None) != (max_rows is None):
         raise wrong_use("--unit and --max-rows go together", "give both or neither")
+    if (weight is None) != (max_weight is None):
+        raise wrong_use("--weight and --max-weight go together", "give both or neither")
     if str(output) == STANDARD and json:
         raise wrong_use("-o - and --json both write to standard output", "choose one of them")
     budget(epsilon, delta, mu)  # checked before anything is read
@@ -201,7 +207,8 @@ def fit(
             infer = f"dpfit schema infer {shlex.quote(str(data))} -o s.json"
             if delimiter != ",":
                 infer += f" --delimiter {shlex.quote(delimiter)}"
-            scan, known = _prepare(scan, infer, schema, target, unit, without or [])
+            roles = {"--target": target, "--unit": unit, "--weight": weight}
+            scan, known = _prepare(scan, infer, schema, roles, without or [])
             # Importing the models takes a second, after the quick checks.
             from dpfit import PrivateAdditiveRegression, PrivateLinearRegression
             from dpfit.models.file import to_json
@@ -213,12 +220,13 @@ def fit(
                 schema=known,
                 neighbors=neighbors,
                 max_rows=max_rows,
+                max_weight=max_weight,
                 missing=missing,
                 ledger=account,
                 n_jobs=jobs,
                 verbose=is_terminal() and not quiet,
             )
-            model.fit(scan, target, unit=unit)
+            model.fit(scan, target, unit=unit, sample_weight=weight)
             if str(output) == STANDARD or not os.path.isfile(file.name):
                 # A pipe or a device is read while it is written.
                 model_is_out()
@@ -278,8 +286,7 @@ def _prepare(
     scan: Scan,
     infer: str,
     schema_file: Path | None,
-    target: str,
-    unit: str | None,
+    roles: dict[str, str | None],
     left_out: list[str],
 ) -> tuple[Scan, Schema]:
     """Check the columns, and return the table and the schema of its features.
@@ -292,8 +299,8 @@ def _prepare(
         The command that drafts a schema of the table, for a hint.
     schema_file : Path or None
         The option ``--schema``.
-    target, unit : str
-        Columns that are not features.
+    roles : dict of str to str or None
+        Columns that are not features by their options: ``--target``, ``--unit``, ``--weight``.
     left_out : list of str
         Further columns that are not features.
     """
@@ -301,16 +308,12 @@ def _prepare(
     from dpfit.sources import declared_kinds
 
     declared = declared_kinds(scan)
-    for name, option in ((target, "--target"), (unit, "--unit")):
-        if name is not None:
-            inputs.check_columns([name], declared, option)
-    if declared[target] is None:
-        raise inputs.not_a_target(target)
+    target, *others = inputs.check_roles(declared, roles)
     for name in left_out:
         inputs.check_columns([name], declared, "--without")
-        if name in (target, unit):
+        if name in (target, *others):
             raise wrong_use(f"column {name!r} is needed and cannot be left out")
-    ignored = [*left_out, *([unit] if unit is not None else [])]
+    ignored = [*left_out, *others]
     schema = Schema() if schema_file is None else read_schema(schema_file, declared, ignored)
     known = dict(schema)
     bounds = known.pop(target, None)

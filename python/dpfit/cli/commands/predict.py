@@ -64,7 +64,8 @@ def predict(
         Literal["error", "empty"] | None,
         typer.Option(
             help="What to do with a row that has a missing value: stop with an error, or leave the "
-            "prediction empty. Default: as in the fit, where `drop` means empty.",
+            "prediction empty. Default: as in the fit, where `drop` means empty. Models fitted "
+            "with `indicator` predict for such rows.",
         ),
     ] = None,
     format: TableFormat = None,
@@ -97,6 +98,11 @@ def predict(
         fitted = inputs.open_model(model)
         if fitted.privacy_.insecure_seed:
             print_note(f"NOT PRIVATE: the noise of {model} came from a fixed seed.")
+        if missing is not None and fitted.model_.indicators is not None:
+            raise wrong_use(
+                "--missing does not apply to this model, which was fitted with --missing indicator",
+                "it predicts for rows with missing values",
+            )
         if missing is not None:
             policy: Missing = "error" if missing == "error" else "drop"
             fitted.model_ = dataclasses.replace(fitted.model_, missing=policy)

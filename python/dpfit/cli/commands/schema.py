@@ -79,7 +79,7 @@ def infer(
             raise wrong_use(f"column {target!r} contains no numbers, but a target must be numeric")
         inputs.check_columns([target], kinds, "--target")
         if kinds.pop(target) is None:
-            raise inputs.not_a_target(target)
+            raise inputs.not_numeric(target)
     schema = _as_json(kinds)
     inputs.note_single_column(kinds)
     if os.path.isfile(output) and not force:

@@ -189,9 +189,12 @@ def release_marginals(
             column.bins(counter.rows, sigma, constants)
             for column, sigma in zip(columns, sigmas, strict=True)
         ]
-        for column, found in zip(columns, counter.release(bins, mus), strict=True):
+        *features, of_target = counter.release(bins, mus)
+        for column, found in zip(columns[:-1], features, strict=True):
             if found is not None:
-                column.read(found, counter.rows, constants)
+                column.read(*counter.present(found), constants)
+        if of_target is not None:
+            columns[-1].read(of_target, counter.rows, constants)
     return [
         None if column.marginal is None else replace(column.marginal, is_seen=column.is_seen)
         for column in columns

@@ -65,12 +65,20 @@ class ColumnCounter:
         The histograms of all features together are mus[0]-GDP, that of the target is mus[1]-GDP.
         """
         paid = _paid([part is not None for part in bins], mus)
-        found = self.releaser.release(self.table, Histograms(tuple(bins)), *paid)
+        counts = Histograms(tuple(bins), with_missing=self.table.has_indicators)
+        found = self.releaser.release(self.table, counts, *paid)
         sigmas = _of_columns(len(bins), found.sigmas)
         return [
             None if counts is None else Released(counts, (max(sigma, _LEAST_NOISE),))
             for counts, sigma in zip(found.value, sigmas, strict=True)
         ]
+
+    def present(self, released: Released[Floats]) -> tuple[Released[Floats], float]:
+        """Return the counts of the values of a feature, and the number of rows that have one."""
+        if not self.table.has_indicators:
+            return released, self.rows
+        missing = max(float(released.value[-1]), 0.0)
+        return Released(released.value[:-1], released.sigmas), max(self.rows - missing, 1.0)
 
 
 def _paid(counted: Sequence[bool], mus: tuple[float, float]) -> list[float]:

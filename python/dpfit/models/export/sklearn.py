@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.linear_model import LinearRegression
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, SplineTransformer
 
 from dpfit.exceptions import InsecureSeedWarning, ParameterError
 from dpfit.models.effects import Curve, Line, NoEffect
-from dpfit.models.export import NOT_PRIVATE, check_kinds, effects_of_listed
+from dpfit.models.export import NOT_PRIVATE, MissingEffects, check_kinds, effects_of_listed
 
 if TYPE_CHECKING:
     from dpfit._typing import Floats
@@ -45,15 +45,19 @@ def to_sklearn(model: Model) -> Pipeline:
     objects = any(kind.accepts_strings for kind in model.kinds)
     steps: list[tuple[str, Any, list[Any]]] = []
     weights: list[Floats] = []
-    intercept = model.intercept
-    for place, (kind, effect) in enumerate(zip(model.kinds, model.effects, strict=True)):
+    missing = MissingEffects.of(model)
+    intercept = model.intercept + missing.constant
+    for place, (kind, effect) in enumerate(zip(model.kinds, model.effects, strict=False)):
         step: Any
         match effect:
-            case NoEffect():
+            case NoEffect() if place in missing.flags and not kind.listed:
+                step, weight = FunctionTransformer(np.zeros_like), np.zeros(1)
+            case NoEffect() if missing.value(model, place) is None:
                 continue
             case _ if kind.listed:
                 strings = kind.accepts_strings or (objects and not named)
-                step, weight, others = _one_hot(kind, effect, strings=strings)
+                instead = missing.value(model, place)
+                step, weight, others = _one_hot(kind, effect, instead, strings=strings)
                 intercept += others
             case Line(low, high, slope):
                 step = FunctionTransformer(np.clip, kw_args={"a_min": low, "a_max": high})
@@ -63,12 +67,16 @@ def to_sklearn(model: Model) -> Pipeline:
                 knots = np.array(points)[:, None]
                 step = SplineTransformer(degree=1, knots=knots, extrapolation="constant")
                 weight = np.array(heights)
-        if kind.is_date:
-            if not named:
+        if not kind.listed:
+            if kind.is_date and not named:
                 raise ParameterError("exporting a model with dates requires named columns")
-            step = Pipeline([*_days(), ("effect", step)])
-        elif not kind.listed:
-            step = Pipeline([("double", _double()), ("effect", step)])
+            numbers = _days() if kind.is_date else [("double", _double())]
+            if place in missing.flags:
+                step = _with_flag(step, model.middle(place))
+                # The flag is one if the value is there.
+                weight = np.append(weight, -missing.flags[place])
+                intercept += missing.flags[place]
+            step = Pipeline([*numbers, ("effect", step)])
         # Not the name of the column, which scikit-learn may not allow as the name of a step.
         steps.append((f"column {place}", step, [names[place] if named else place]))
         weights.append(weight)
@@ -78,9 +86,12 @@ def to_sklearn(model: Model) -> Pipeline:
         steps.append(("column 0", nothing, [names[0] if named else 0]))
         weights.append(np.zeros(1))
     columns = ColumnTransformer(steps, remainder="drop")
-    example = [_example(kind) for kind in model.kinds]
+    example = [
+        _example(kind, may_be_missing=missing.value(model, place) is not None)
+        for place, kind in enumerate(model.kinds)
+    ]
     if named:
-        rows: Any = _pandas().DataFrame([example] * 2, columns=names)
+        rows: Any = _pandas().DataFrame([example] * 2, columns=names[: len(example)])
     else:
         rows = np.array([example] * 2, dtype=object if objects else np.float64)
     # The transformers must be fitted; they keep only names and types of these rows.
@@ -102,15 +113,37 @@ def _clipped(line: LinearRegression, limits: tuple[float, float]) -> Transformed
     return result
 
 
-def _one_hot(kind: Kind, effect: Effect, *, strings: bool) -> tuple[OneHotEncoder, Floats, float]:
-    """Return a one-hot encoder of the listed values, its coefficients, and the constant to add."""
+def _one_hot(
+    kind: Kind, effect: Effect, instead: float | None, *, strings: bool
+) -> tuple[OneHotEncoder, Floats, float]:
+    """Return a one-hot encoder of the listed values, its coefficients, and the constant to add.
+
+    `instead` is the effect of missing values, None if they are like values that are not listed.
+    """
     listed = np.array(kind.listed, dtype=object if strings else np.float64)
     # The encoder needs numbers in order.
     order = np.arange(len(listed)) if strings else np.argsort(listed)
-    step = OneHotEncoder(categories=[listed[order]], handle_unknown="ignore", sparse_output=False)
-    # The encoder has zeros for all other values.
     each, others = effects_of_listed(kind, effect)
-    return step, np.array(each)[order] - others, others
+    categories, heights = listed[order], np.array(each)[order]
+    if instead is not None:
+        # Among objects, None is missing, too.
+        none = np.array([None, np.nan] if strings else [np.nan], dtype=listed.dtype)
+        categories = np.concatenate([categories, none])
+        heights = np.append(heights, [instead] * len(none))
+    step = OneHotEncoder(categories=[categories], handle_unknown="ignore", sparse_output=False)
+    # The encoder has zeros for all other values.
+    return step, heights - others, others
+
+
+def _with_flag(step: Any, middle: float) -> FeatureUnion:
+    """Return a step that replaces missing numbers, and one more column: whether they are there."""
+    filled = FunctionTransformer(
+        np.nan_to_num, kw_args={"nan": middle, "posinf": middle, "neginf": middle}
+    )
+    there = FunctionTransformer(np.isfinite)
+    return FeatureUnion(
+        [("value", Pipeline([("fill", filled), ("effect", step)])), ("there", there)]
+    )
 
 
 def _pandas() -> Any:
@@ -128,11 +161,14 @@ def _double() -> FunctionTransformer:
     return FunctionTransformer(np.asarray, kw_args={"dtype": np.float64})
 
 
-def _example(kind: Kind) -> Any:
-    """Return a possible value of a column."""
+def _example(kind: Kind, *, may_be_missing: bool) -> Any:
+    """Return a possible value of a column, of a type that has NaN if that is a level."""
     if kind.is_date:
         return np.datetime64(0, "ns")
-    return kind.listed[0] if kind.listed else 0.0
+    if not kind.listed:
+        return 0.0
+    is_number = may_be_missing and not kind.accepts_strings
+    return float(kind.listed[0]) if is_number else kind.listed[0]
 
 
 def _days() -> list[tuple[str, FunctionTransformer]]:

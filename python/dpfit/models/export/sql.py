@@ -11,7 +11,7 @@ import numpy as np
 from dpfit._parameters import one_of
 from dpfit.exceptions import ParameterError
 from dpfit.models.effects import Curve, Line, NoEffect
-from dpfit.models.export import NOT_PRIVATE, check_kinds, effects_of_listed
+from dpfit.models.export import NOT_PRIVATE, MissingEffects, check_kinds, effects_of_listed
 
 if TYPE_CHECKING:
     from dpfit.models.effects import Effect
@@ -38,13 +38,15 @@ def to_sql(model: Model, table: str, dialect: Dialect = "standard") -> str:
     if not isinstance(table, str) or not table:
         raise ParameterError(f"table must be the name of a table, got {table!r}", subject="table")
     check_kinds(model)
-    parts = [_number(model.intercept)]
-    for name, kind, effect in zip(model.column_names, model.kinds, model.effects, strict=True):
+    missing = MissingEffects.of(model)
+    parts = [_number(model.intercept + missing.constant)]
+    for place, kind in enumerate(model.kinds):
         # With the table's name, a missing column is an error. Without it, SQLite would read the
         # quoted name as a string.
-        column = f"{_name(table)}.{_name(name)}"
+        column = f"{_name(table)}.{_name(model.column_names[place])}"
+        effect, instead = model.effects[place], missing.value(model, place)
         if kind.listed:
-            parts.append(_choice(column, kind, effect))
+            parts.append(_choice(column, kind, effect, instead))
             continue
         number = f"CAST({column} AS DOUBLE PRECISION)"
         if kind.is_date:
@@ -52,12 +54,12 @@ def to_sql(model: Model, table: str, dialect: Dialect = "standard") -> str:
         match effect:
             case NoEffect():
                 # The column contributes nothing, but a missing value is still NULL.
-                parts.append(f"CASE WHEN {_is_number(number)} THEN 0e0 END")
+                parts.append(_if_there(number, "0e0", instead))
             case Line(slope=slope):
-                parts.append(_curve(number, effect, [slope]))
+                parts.append(_if_there(number, _curve(number, effect, [slope]), instead))
             case Curve(points, heights):
                 slopes = np.diff(heights) / np.diff(points)
-                parts.append(_curve(number, effect, slopes.tolist()))
+                parts.append(_if_there(number, _curve(number, effect, slopes.tolist()), instead))
     warning = f"-- {NOT_PRIVATE}\n" if model.privacy.insecure_seed else ""
     prediction = _clipped(_sum(parts), *model.prediction_range)
     return f"{warning}SELECT *,\n  {prediction}\n  AS prediction\nFROM {_name(table)}"
@@ -83,8 +85,8 @@ def _sum(parts: list[str]) -> str:
     return f"({_sum(parts[:half])})\n  + ({_sum(parts[half:])})"
 
 
-def _choice(column: str, kind: Kind, effect: Effect) -> str:
-    """Return the effect of listed and of other values in SQL: NULL if the value is missing."""
+def _choice(column: str, kind: Kind, effect: Effect, instead: float | None) -> str:
+    """Return the effect of listed and of other values in SQL, `instead` if one is missing."""
     strings = kind.accepts_strings
     each, others = effects_of_listed(kind, effect)
     cases = " ".join(
@@ -95,8 +97,20 @@ def _choice(column: str, kind: Kind, effect: Effect) -> str:
     there = f"{column} IS NOT NULL"
     if not strings:
         # NaN and infinities are missing values, not unlisted levels.
-        there = f"ABS(CAST({column} AS DOUBLE PRECISION)) <= {_number(sys.float_info.max)}"
-    return f"CASE WHEN {there} THEN CASE {column} {cases} ELSE {rest} END END"
+        there = _is_finite(f"CAST({column} AS DOUBLE PRECISION)")
+    return f"CASE WHEN {there} THEN CASE {column} {cases} ELSE {rest} END{_otherwise(instead)} END"
+
+
+def _if_there(x: str, effect: str, instead: float | None) -> str:
+    """Return the effect of a number in SQL, `instead` if it is missing."""
+    # Indicators treat infinities as missing values, as the fit does. Otherwise they are numbers.
+    there = _is_number(x) if instead is None else _is_finite(x)
+    return f"CASE WHEN {there} THEN {effect}{_otherwise(instead)} END"
+
+
+def _otherwise(instead: float | None) -> str:
+    """Return the rest of a CASE expression, which is NULL without an ELSE."""
+    return "" if instead is None else f" ELSE {_number(instead)}"
 
 
 def _curve(x: str, curve: Line | Curve, slopes: list[float]) -> str:
@@ -106,7 +120,7 @@ def _curve(x: str, curve: Line | Curve, slopes: list[float]) -> str:
     for place, slope in enumerate(slopes):
         rise = f"{heights[place]} + ({x} - {points[place]}) * {_number(slope)}"
         cases.append(f"WHEN {x} <= {points[place + 1]} THEN {rise}")
-    return f"CASE WHEN {_is_number(x)} THEN CASE {' '.join(cases)} ELSE {heights[-1]} END END"
+    return f"CASE {' '.join(cases)} ELSE {heights[-1]} END"
 
 
 def _is_number(x: str) -> str:
@@ -115,6 +129,11 @@ def _is_number(x: str) -> str:
     In databases with NaN, both NaN and -NaN are greater than all numbers.
     """
     return f"({x} <= 0e0 OR -{x} <= 0e0)"
+
+
+def _is_finite(x: str) -> str:
+    """Return an SQL condition that is true for numbers: not for NULL, NaN and infinities."""
+    return f"ABS({x}) <= {_number(sys.float_info.max)}"
 
 
 def _number(value: float) -> str:

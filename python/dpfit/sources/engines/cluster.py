@@ -51,7 +51,7 @@ class ClusterParts(BatchParts, BlockParts):
 
     Parameters
     ----------
-    missing : {"error", "drop"}
+    missing : {"error", "drop", "indicator"}
         What to do with a row that contains NaN or an infinity.
     route : Route, optional
         The maps to the rows in blocks; None if the parts are batches.

@@ -170,7 +170,7 @@ class _SparkParts(ClusterParts):
     ----------
     frame : callable
         Returns it.
-    missing : {"error", "drop"}
+    missing : {"error", "drop", "indicator"}
         What to do with a row that contains NaN or an infinity.
     route : Route, optional
         The maps that the rows went through, if the bytes are those of blocks and not of batches.

@@ -4,7 +4,6 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{Result, parameter};
 use crate::layout::{LANES, MOST_FEATURES};
-use crate::number::clamp;
 use crate::source::Lanes;
 
 /// Features are clamped to this size, so that sums of their squares stay in the range of doubles.
@@ -24,7 +23,10 @@ const LARGEST_BOUND: f64 = 1.0e100;
 /// With levels, x is the index of a level, starting at zero, and becomes one feature for each level: `height` for the level
 /// of the row and zero for all others. For any other x, an unknown level, all features are zero.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column(pub(crate) Features);
+pub struct Column {
+    pub(crate) features: Features,
+    middle: f64,
+}
 
 /// The features of a column, in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,8 +92,15 @@ impl Column {
     pub fn new(centre: f64, scale: f64, ramps: &[(f64, f64, f64)]) -> Result<Self> {
         check_centre(centre)?;
         check_scale("scale", scale)?;
+        let low = ramps.iter().map(|ramp| ramp.0).fold(f64::INFINITY, f64::min);
+        let high = ramps.iter().map(|ramp| ramp.1).fold(f64::NEG_INFINITY, f64::max);
+        let middle = centre + scale * (low / 2.0 + high / 2.0);
         let ramps = ramps.iter().map(|&ramp| Ramp::new(centre, scale, ramp)).collect::<Result<_>>()?;
-        Ok(Self(Features::Ramps(ramps)))
+        // Without ramps, or with infinite ends, there is no middle.
+        Ok(Self {
+            features: Features::Ramps(ramps),
+            middle: if middle.is_finite() { middle } else { centre },
+        })
     }
 
     /// Create a column of levels with indices from zero.
@@ -103,28 +112,37 @@ impl Column {
             return Err(parameter("levels", format!("between 1 and {MOST_FEATURES}"), count));
         }
         check_scale("height", height)?;
-        Ok(Self(Features::Levels { count, height }))
+        Ok(Self { features: Features::Levels { count, height }, middle: -1.0 })
     }
 
     /// Create a column whose only feature is x.
     pub fn plain() -> Self {
         let ramp = Ramp { foot: 0.0, factor: 1.0, least: -LARGEST_FEATURE, most: LARGEST_FEATURE };
-        Self(Features::Ramps(vec![ramp]))
+        Self { features: Features::Ramps(vec![ramp]), middle: 0.0 }
+    }
+
+    /// What a missing value counts as: the middle between the ends of the outermost ramps, or the centre if an end is
+    /// infinite; an unknown level.
+    ///
+    /// # Privacy
+    /// It is finite and follows from the public map alone, so that a row with missing values is mapped like any other.
+    pub fn middle(&self) -> f64 {
+        self.middle
     }
 
     /// The number of features of the column.
     pub fn features(&self) -> usize {
-        match &self.0 {
+        match &self.features {
             Features::Ramps(ramps) => ramps.len(),
             Features::Levels { count, .. } => *count,
         }
     }
 
     pub(crate) fn hash_into(&self, hash: &mut Xxh3) {
-        let kind = u64::from(matches!(self.0, Features::Levels { .. }));
+        let kind = u64::from(matches!(self.features, Features::Levels { .. }));
         hash.update(&kind.to_le_bytes());
         hash.update(&(self.features() as u64).to_le_bytes());
-        match &self.0 {
+        match &self.features {
             Features::Ramps(ramps) => {
                 for value in ramps.iter().flat_map(|ramp| [ramp.foot, ramp.factor, ramp.least, ramp.most]) {
                     hash.update(&value.to_le_bytes());
@@ -138,7 +156,7 @@ impl Column {
     #[inline(always)]
     #[allow(clippy::float_cmp)] // levels are integers
     pub(crate) fn apply(&self, x: &[f64; LANES], features: &mut [Lanes], squares: &mut [f64; LANES]) {
-        match &self.0 {
+        match &self.features {
             Features::Ramps(ramps) => {
                 // The ramp is copied, because the compiler cannot know that writing a feature does not change a reference.
                 for (Lanes(feature), &ramp) in features.iter_mut().zip(ramps) {
@@ -160,50 +178,12 @@ impl Column {
     }
 }
 
-/// The target, (y − centre) / scale, in integer multiples of `step`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Target {
-    pub(crate) centre: f64,
-    pub(crate) inverse: f64,
-    step: f64,
-    pub(crate) inverse_step: f64,
-}
-
-impl Target {
-    /// Create a target with a centre, a scale and the step of its grid, after scaling.
-    ///
-    /// # Errors
-    /// [`crate::Error::Parameter`] if the centre is not finite, or scale or step is not between 1e−100 and 1e100.
-    pub fn new(centre: f64, scale: f64, step: f64) -> Result<Self> {
-        check_centre(centre)?;
-        check_scale("scale", scale)?;
-        check_scale("step", step)?;
-        Ok(Self { centre, inverse: 1.0 / scale, step, inverse_step: 1.0 / step })
-    }
-
-    /// The step of the target's grid.
-    pub fn step(&self) -> f64 {
-        self.step
-    }
-
-    pub(crate) fn hash_into(&self, hash: &mut Xxh3) {
-        for value in [self.centre, self.inverse, self.step] {
-            hash.update(&value.to_le_bytes());
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn apply(&self, y: f64) -> f64 {
-        clamp((y - self.centre) * self.inverse, f64::MAX)
-    }
-}
-
-fn check_centre(centre: f64) -> Result<()> {
+pub(super) fn check_centre(centre: f64) -> Result<()> {
     if centre.is_finite() { Ok(()) } else { Err(parameter("centre", "finite", centre)) }
 }
 
 /// Check a scale: products and quotients of two of them are normal numbers.
-fn check_scale(name: &'static str, scale: f64) -> Result<()> {
+pub(super) fn check_scale(name: &'static str, scale: f64) -> Result<()> {
     if (1e-100..=1e100).contains(&scale) {
         Ok(())
     } else {

@@ -13,15 +13,18 @@ mod columns;
 mod kernel;
 mod mapper;
 pub mod quantise;
+mod target;
 
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{Result, parameter};
 use crate::layout::MOST_FEATURES;
+use crate::source::Strip;
 
 pub(crate) use bounded::quantise_bounded;
-pub use columns::{Column, Target};
+pub use columns::Column;
 pub(crate) use mapper::Mapper;
+pub use target::Target;
 
 /// What to do with a row whose norm is above one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +87,15 @@ impl RowMap {
     /// The largest weight, if the last column is the weight of a row.
     pub(crate) fn most_weight(&self) -> Option<f64> {
         self.most_weight
+    }
+
+    /// Replace missing values of x by the middle of their column; see [`Column::middle`].
+    pub(crate) fn replace_missing(&self, strip: &mut Strip) {
+        for (place, column) in self.columns.iter().enumerate() {
+            for value in strip.column_mut(place) {
+                *value = if value.is_finite() { *value } else { column.middle() };
+            }
+        }
     }
 
     /// The columns of x that the map reads.

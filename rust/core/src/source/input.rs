@@ -11,18 +11,23 @@ pub enum Missing {
     Error,
     /// Leave the row out.
     Drop,
+    /// Keep the row if its target is finite. Such a value of x is a missing value: histograms do not count it in a bin of
+    /// numbers, and a row map replaces it by the middle of its column.
+    Indicator,
 }
 
-/// A copied strip. Rows past the end of the source and rows that are dropped are zero.
+/// A copied strip. Rows past the end of the source and rows that are dropped are zero. With [`Missing::Indicator`], missing
+/// values of the other rows are NaN or infinite.
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
     strip: Strip,
     keep: StripColumn,
+    has_missing: bool,
 }
 
 impl Input {
     pub(crate) fn new() -> Self {
-        Self { strip: Strip::new(0, STRIP), keep: StripColumn::ZERO }
+        Self { strip: Strip::new(0, STRIP), keep: StripColumn::ZERO, has_missing: false }
     }
 
     /// Copy `rows` rows from `start` and check them for NaN and infinities.
@@ -42,14 +47,27 @@ impl Input {
             #[inline(always)]
             || self.check(),
         );
-        self.keep[rows..].fill(0.0);
+        self.has_missing = bad && missing == Missing::Indicator;
         if bad {
             match missing {
                 Missing::Error => return Err(Error::NotFinite),
-                Missing::Drop => self.drop_rows(),
+                Missing::Drop => {}
+                Missing::Indicator => self.keep_targets(),
             }
         }
+        self.keep[rows..].fill(0.0);
+        if bad {
+            self.drop_rows();
+        }
         Ok(())
+    }
+
+    /// Keep the rows whose target, the last column, is finite.
+    fn keep_targets(&mut self) {
+        let Self { strip, keep, .. } = self;
+        for (keep, target) in keep.iter_mut().zip(strip.whole().last().into_iter().flat_map(|y| y.iter())) {
+            *keep = if target.is_finite() { 1.0 } else { 0.0 };
+        }
     }
 
     /// Find the rows to keep; return whether there are others.
@@ -83,6 +101,11 @@ impl Input {
     /// The columns, the target last.
     pub(crate) fn columns(&self) -> &[StripColumn] {
         self.strip.whole()
+    }
+
+    /// Whether a row that is kept may contain missing values.
+    pub(crate) fn has_missing(&self) -> bool {
+        self.has_missing
     }
 
     /// One for each row to keep, zero for dropped rows and padding.

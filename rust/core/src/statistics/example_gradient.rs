@@ -65,6 +65,9 @@ impl ExampleGradient {
         if !(1e-100..=1e100).contains(&bound) {
             return Err(parameter("bound", "between 1e-100 and 1e100", bound));
         }
+        if missing == Missing::Indicator {
+            return Err(parameter("missing", "\"error\" or \"drop\"", "\"indicator\""));
+        }
         let mut sums = Sums::zero(key(theta, bound), theta.len());
         let buffers =
             || Buffers { vectors: vec![StripColumn::ZERO; theta.len()], sums: vec![0; theta.len()] };

@@ -123,6 +123,18 @@ impl Bins {
         }
     }
 
+    /// Count the values of rows that are kept, the missing ones in the last of `counts` if there is one more count than
+    /// bins, and else not at all.
+    fn count_present(&self, values: &StripColumn, keep: &StripColumn, counts: &mut [u32]) {
+        let places = self.places(values);
+        for ((&place, value), &keep) in places.iter().zip(values.iter()).zip(keep.iter()) {
+            let place = if value.is_finite() { place as usize } else { self.len() };
+            if let Some(count) = counts.get_mut(place) {
+                *count += u32::from(keep != 0.0);
+            }
+        }
+    }
+
     fn hash_into(&self, hash: &mut Xxh3) {
         let (kind, a, b, count) = match *self {
             Self::Skip => (0u64, 0.0, 0.0, 0),
@@ -137,28 +149,58 @@ impl Bins {
 
 /// Count a strip of rows. The two halves of `counts` are added later.
 #[inline(always)]
-fn count_strip(bins: &[Bins], input: &Input, counts: &mut [u32]) {
+fn count_strip(columns: &Columns, input: &Input, counts: &mut [u32]) {
     let whole = input.keep().iter().all(|&keep| keep != 0.0);
     let keep = if whole { None } else { Some(input.keep()) };
     let (mut even, mut odd) = counts.split_at_mut(counts.len() / 2);
-    for (bins, values) in bins.iter().zip(input.columns()) {
-        let (counted, rest) = even.split_at_mut(bins.len());
-        let (too, rest_too) = odd.split_at_mut(bins.len());
-        if !bins.is_empty() {
+    for (place, (bins, values)) in columns.bins.iter().zip(input.columns()).enumerate() {
+        let (counted, rest) = even.split_at_mut(columns.len(place));
+        let (too, rest_too) = odd.split_at_mut(columns.len(place));
+        if !bins.is_empty() && input.has_missing() {
+            bins.count_present(values, input.keep(), counted);
+        } else if !bins.is_empty() {
             bins.count(values, keep, counted, too);
         }
         (even, odd) = (rest, rest_too);
     }
 }
 
+/// What is counted of every column, the target last.
+#[derive(Debug, Clone, PartialEq)]
+struct Columns {
+    bins: Vec<Bins>,
+    /// Whether every column of x that is counted has one more count, of missing values.
+    with_missing: bool,
+}
+
+impl Columns {
+    /// The number of counts of a column.
+    fn len(&self, place: usize) -> usize {
+        let bins = &self.bins[place];
+        bins.len() + usize::from(self.with_missing && !bins.is_empty() && place + 1 < self.bins.len())
+    }
+
+    /// A hash of the bins.
+    fn key(&self) -> u64 {
+        let mut hash = Xxh3::new();
+        for bins in &self.bins {
+            bins.hash_into(&mut hash);
+        }
+        if self.with_missing {
+            hash.update(&[1]);
+        }
+        hash.digest()
+    }
+}
+
 /// One histogram for every column that is not skipped.
 ///
 /// # Privacy
-/// A row adds one to one bin of each of k columns: the ℓ2 sensitivity is √k when a row is added or removed, at most
-/// √(2k) when one is replaced.
+/// A row adds one to at most one count of each of k columns, that of missing values included: the ℓ2 sensitivity is √k
+/// when a row is added or removed, at most √(2k) when one is replaced.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
-    bins: Vec<Bins>,
+    columns: Columns,
     sums: Sums,
 }
 
@@ -167,18 +209,29 @@ statistic!(Histogram, "histogram", "bins");
 impl Histogram {
     /// Create counts of zero for columns with these bins, the target last.
     pub fn new(bins: Vec<Bins>) -> Self {
-        let (key, len) = (key(&bins), bins.iter().map(Bins::len).sum());
-        Self { bins, sums: Sums::zero(key, len) }
+        Self::of(Columns { bins, with_missing: false })
+    }
+
+    /// Let every column of x that is counted have one more count, its last, of missing values. They are kept with
+    /// [`Missing::Indicator`] alone. The counts start at zero again.
+    #[must_use]
+    pub fn with_missing(self) -> Self {
+        Self::of(Columns { with_missing: true, ..self.columns })
+    }
+
+    fn of(columns: Columns) -> Self {
+        let len = (0..columns.bins.len()).map(|place| columns.len(place)).sum();
+        Self { sums: Sums::zero(columns.key(), len), columns }
     }
 
     /// The bins of every column.
     pub fn bins(&self) -> &[Bins] {
-        &self.bins
+        &self.columns.bins
     }
 
     /// The number of columns that are counted: k in the sensitivity.
     pub fn counted(&self) -> usize {
-        self.bins.iter().filter(|bins| !bins.is_empty()).count()
+        self.columns.bins.iter().filter(|bins| !bins.is_empty()).count()
     }
 
     /// Count the rows of a batch.
@@ -192,14 +245,14 @@ impl Histogram {
         execution: &Execution,
         stop: Stop<'_>,
     ) -> Result<()> {
-        check_columns(source, self.bins.len())?;
-        let (bins, length) = (&self.bins, self.exact().len());
+        check_columns(source, self.columns.bins.len())?;
+        let (columns, length) = (&self.columns, self.exact().len());
         let mut total = vec![0; length];
         Scan { source, missing, execution }.fold(
             stop,
             || vec![0u32; 2 * length],
             #[inline(always)]
-            |counts: &mut Vec<u32>, input| count_strip(bins, input, counts),
+            |counts: &mut Vec<u32>, input| count_strip(columns, input, counts),
             |a, b| a.iter_mut().zip(b).for_each(|(a, b)| *a += b),
             |counts| {
                 let (even, odd) = counts.split_at(length);
@@ -212,23 +265,13 @@ impl Histogram {
         self.sums.add(total.into_iter())
     }
 
-    /// Read what [`Statistic::to_bytes`] wrote for the same bins.
+    /// Read what [`Statistic::to_bytes`] wrote for counts like these, which must be zero, and return their sum.
     ///
     /// # Errors
     /// [`crate::Error::Blob`] for other bytes, [`crate::Error::Mismatch`] for other bins.
-    pub fn from_bytes(bins: Vec<Bins>, bytes: &[u8]) -> Result<Self> {
-        let read = Self { sums: Sums::from_bytes(Self::KIND, bytes, |_| true)?, bins: bins.clone() };
-        let mut histogram = Self::new(bins);
-        histogram.merge(&read)?;
-        Ok(histogram)
+    pub fn read(mut self, bytes: &[u8]) -> Result<Self> {
+        let sums = Sums::from_bytes(Self::KIND, bytes, |_| true)?;
+        self.merge(&Self { sums, columns: self.columns.clone() })?;
+        Ok(self)
     }
-}
-
-/// A hash of the bins.
-fn key(bins: &[Bins]) -> u64 {
-    let mut hash = Xxh3::new();
-    for bins in bins {
-        bins.hash_into(&mut hash);
-    }
-    hash.digest()
 }

@@ -20,6 +20,7 @@ mod gram;
 mod histogram;
 mod residual_counts;
 mod residual_sums;
+mod weighted_residuals;
 
 pub use count::Count;
 pub use energy::Energy;
@@ -30,3 +31,4 @@ pub use histogram::{Bins, Histogram};
 pub use residual_counts::{MOST_EDGES, ResidualCounts};
 pub use residual_sums::ResidualSums;
 pub use sums::{Statistic, Sums};
+pub use weighted_residuals::{Part, Weight, WeightedResiduals};

@@ -130,6 +130,9 @@ impl Batch<'_> {
                     let row = (start - first) % height;
                     if row == 0 {
                         buffers.strip.copy(self.source, start, height.min(first + count - start));
+                        if self.missing == Missing::Indicator {
+                            self.map.replace_missing(&mut buffers.strip);
+                        }
                     }
                     // Fetch a later tile from memory while this one is mapped.
                     if near {

@@ -47,7 +47,7 @@ fn weigh_avx2(
         let x = quarters(values);
         // Columns without features are checked, too.
         strange = _mm256_or_pd(strange, differences(x));
-        match &column.0 {
+        match &column.features {
             Features::Ramps(ramps) => {
                 for (ramp, feature) in ramps.iter().zip(&mut rest) {
                     let [foot, factor, least, most] =
