@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: audit-deps demo test test-slow lint bench reproduce wheel clean
+.PHONY: audit-deps demo docs notebooks test test-slow lint bench reproduce wheel clean
 .DEFAULT_GOAL := test
 
 $(BIN)/maturin: pyproject.toml
@@ -73,9 +73,22 @@ bench: $(VENV)/built $(VENV)/tools
 reproduce: $(VENV)/built $(VENV)/tools
 	$(BIN)/python benches/reproduce.py $(ARGS)
 
+# The documentation site, in site/: open site/index.html. Needs neither the package nor a network.
+$(VENV)/docs: $(BIN)/maturin
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+docs: $(VENV)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The site is in site/index.html."
+
+# Executes the projects in docs/projects again, and writes their pages and figures.
+notebooks: $(VENV)/built $(VENV)/tools
+	$(BIN)/python tools/notebooks.py $(ARGS)
+
 # A wheel for this system and Python 3.11 or later, and a source distribution.
 wheel: $(BIN)/maturin
 	CARGO_TARGET_DIR=$(CURDIR)/target $(BIN)/maturin build --release --sdist --quiet --out dist
 
 clean:
-	rm -rf $(VENV) target dist
+	rm -rf $(VENV) target dist site

@@ -1,4 +1,4 @@
-"""Examples in the help and in docs/command_line.md run, and print what the page shows."""
+"""Examples in the help and in docs/reference/command_line.md run, and print what the page shows."""
 
 import doctest
 import json
