@@ -17,7 +17,7 @@ from dpfit.demo import SCHEMA, diamonds
 from . import tool
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "command_line.md"
+PAGE = ROOT / "docs" / "reference" / "command_line.md"
 HELPS = {
     "": run.EXAMPLES,
     "fit": fit.EXAMPLES,
