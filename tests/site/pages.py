@@ -8,6 +8,8 @@ ROOT = pathlib.Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 # Reports that programs write. `tests/experiments` tests the programs.
 REPORTS = {"docs/experiments/results.md"}
+# Pages that `make notebooks` writes: test_projects.py.
+PROJECTS = "docs/projects/"
 # Languages of blocks: the first two are run, the others are shown, "" is output or a drawing.
 LANGUAGES = {"python", "console", "", "json", "sql", "html"}
 
@@ -44,7 +46,7 @@ def names():
     """Return the paths of all pages in the repository that have code blocks."""
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
     paths = [path.relative_to(ROOT).as_posix() for path in found]
-    return [path for path in paths if path not in REPORTS]
+    return [path for path in paths if path not in REPORTS and not path.startswith(PROJECTS)]
 
 
 def text(name):
