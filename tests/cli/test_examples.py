@@ -105,20 +105,3 @@ def test_the_page_lists_every_field_of_the_json(in_a_shell):
     ):
         names = list(json.loads(in_a_shell(line).stdout))
         assert [n for n in names if not (f"`{n}`" in page or n.startswith("intercept_"))] == []
-
-
-def test_the_commands_of_the_readme_run(in_a_shell, tmp_path):
-    table = diamonds()
-    (tmp_path / "model.json").unlink()
-    pc.write_csv(table, tmp_path / "data.csv")
-    pc.write_csv(table.slice(0, 100).drop_columns(["price"]), tmp_path / "new.csv")
-    text = (ROOT / "README.md").read_text("utf-8")
-    lines = re.findall(r"^(dpfit (?:schema|fit|predict) .*?)(?:\s+#.*)?$", text, re.MULTILINE)
-    assert [line.split()[1] for line in lines] == ["schema", "fit", "predict"]
-    for line in lines:
-        done = in_a_shell(line)
-        assert done.returncode == 0, done.stderr
-        if line.startswith("dpfit schema"):
-            # A person would write the levels.
-            (tmp_path / "schema.json").write_text(SCHEMA.to_json())
-    assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 101

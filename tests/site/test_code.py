@@ -14,6 +14,7 @@ from . import pages
 # Blocks that are marked as not run, by page: each is a decision, so each is counted here.
 NOT_RUN = {
     "CONTRIBUTING.md": ["a fragment, which needs a statistic of your own"],
+    "README.md": ["needs a network, or builds the package"],
     "docs/index.md": ["needs a network", "builds the package"],
     "docs/start/ten_minutes.md": ["needs a network"],
 }
@@ -125,3 +126,9 @@ def test_outputs_are_compared_word_by_word():
     assert contains(printed, "carat 1 ... mean")
     assert not contains(printed, "mean ... carat 1")
     assert not contains(printed, "carat 1 referent")
+
+
+def test_the_readme_shows_six_lines_and_their_output():
+    (block,) = [block for block in pages.blocks("README.md") if block.is_run]
+    assert len([line for line in block.code.splitlines() if line]) == 6
+    assert block.shown
