@@ -49,8 +49,8 @@ test-slow: $(VENV)/built $(VENV)/tools
 lint: $(VENV)/built $(VENV)/tools
 	cargo fmt --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
-	$(BIN)/ruff format --check python tests benches examples tools
-	$(BIN)/ruff check python tests benches examples tools
+	$(BIN)/ruff format --check python tests benches docs examples tools
+	$(BIN)/ruff check python tests benches docs examples tools
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest dpfit._native

@@ -42,7 +42,11 @@ def rows(command: Any) -> list[str]:
             found.append(f"| `{_metavar(command, parameter)}` | {_meaning(command, parameter)} |")
     for parameter in command.params:
         is_option = parameter.param_type_name == "option"
-        if is_option and not getattr(parameter, "hidden", False) and not set(parameter.opts) & _COMMON:
+        if (
+            is_option
+            and not getattr(parameter, "hidden", False)
+            and not set(parameter.opts) & _COMMON
+        ):
             names = sorted(parameter.opts, key=len, reverse=True)
             is_bare = parameter.is_flag or _choices(command, parameter)
             metavar = "" if is_bare else f" {_metavar(command, parameter)}"
@@ -62,8 +66,12 @@ def written(page: str) -> str:
     places = [match["name"] for match in _PLACE.finditer(page)]
     if sorted(places) != sorted(known):
         missing = sorted(set(known) ^ set(places))
-        raise SystemExit(f"the page has no place for these commands, or they do not exist: {missing}")
-    return _PLACE.sub(lambda match: match[1] + "\n" + table(known[match["name"]]) + "\n" + match[3], page)
+        raise SystemExit(
+            f"the page has no place for these commands, or they do not exist: {missing}"
+        )
+    return _PLACE.sub(
+        lambda match: match[1] + "\n" + table(known[match["name"]]) + "\n" + match[3], page
+    )
 
 
 def _metavar(command: Any, parameter: Any) -> str:
@@ -80,7 +88,9 @@ def _meaning(command: Any, parameter: Any) -> str:
     default = parameter.default
     shown = parameter.show_default and not parameter.required and "Default" not in text
     if shown and default not in (None, False, (), []) and not callable(default):
-        text += f" Default: `{default:g}`." if isinstance(default, float) else f" Default: `{default}`."
+        text += (
+            f" Default: `{default:g}`." if isinstance(default, float) else f" Default: `{default}`."
+        )
     # Names of options as code.
     parts = re.split(r"(`[^`]*`)", text.strip())
     parts[::2] = [re.sub(r"(--[a-z][a-z-]*)", r"`\1`", part) for part in parts[::2]]

@@ -83,8 +83,12 @@ def ranges() -> Figure:
     counts = np.histogram(income, edges)[0]
     noisy = counts + np.round(rng.normal(0, sigma, len(counts)))
     left.bar(range(len(counts)), noisy, color=LIGHT, label="noisy counts (released)")
-    left.plot(range(len(counts)), counts, "o", color=ORANGE, markersize=3, label="exact (never seen)")
-    left.set_xticks(range(0, len(counts), 3), [f"2$^{{{4 + i}}}$" for i in range(0, len(counts), 3)])
+    left.plot(
+        range(len(counts)), counts, "o", color=ORANGE, markersize=3, label="exact (never seen)"
+    )
+    left.set_xticks(
+        range(0, len(counts), 3), [f"2$^{{{4 + i}}}$" for i in range(0, len(counts), 3)]
+    )
     left.set(xlabel="monthly income", ylabel="rows")
     left.legend(fontsize=8, frameon=False)
     seen = np.flatnonzero(noisy > 4 * sigma)
@@ -133,7 +137,7 @@ def whitening() -> Figure:
 
 
 def rounds() -> Figure:
-    """Rounds approach least squares, and the average of the last ones loses most noise."""
+    """Show that rounds approach least squares, and that their average loses most noise."""
     rng = np.random.default_rng(11)
     number, last = 9, 5
     figure, (ax,) = _axes("nine rounds, and the average of the last five", height=2.8)

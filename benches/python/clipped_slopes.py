@@ -45,11 +45,13 @@ def main() -> None:
         for seed in range(fits):
             rng = np.random.default_rng([seed, ROWS])
             X = columns(kind, rng, ROWS)
-            model = PrivateLinearRegression(epsilon=1.0).fit(X, X @ SLOPES + 1.5 * rng.normal(size=ROWS))
+            model = PrivateLinearRegression(epsilon=1.0).fit(
+                X, X @ SLOPES + 1.5 * rng.normal(size=ROWS)
+            )
             low, high = model.coef_interval()[:-1].T
             target = clipped(kind, model.feature_range_)
             estimates.append(model.coef_estimates_[:-1])
-            plain.append((low <= SLOPES) & (SLOPES <= high))
+            plain.append((low <= SLOPES) & (high >= SLOPES))
             cut.append((low <= target) & (target <= high))
         for at, slope in enumerate(SLOPES):
             mean, hold, held = (np.mean(x, axis=0)[at] for x in (estimates, plain, cut))

@@ -12,7 +12,7 @@ import pytest
 from dpfit import Ledger
 from dpfit.cli import run
 from dpfit.cli.commands import audit, budget, demo, evaluate, fit, ledger, predict, schema, show
-from dpfit.demo import SCHEMA, diamonds
+from dpfit.demo import diamonds
 
 from . import tool
 

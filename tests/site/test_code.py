@@ -15,6 +15,7 @@ from . import pages
 NOT_RUN = {
     "CONTRIBUTING.md": ["a fragment, which needs a statistic of your own"],
     "README.md": ["needs a network, or builds the package"],
+    "docs/explanation/comparison.md": ["needs other packages, and takes minutes"],
     "docs/index.md": ["needs a network", "builds the package"],
     "docs/start/ten_minutes.md": ["needs a network"],
 }
@@ -115,7 +116,9 @@ def test_every_block_has_a_known_language():
         # The blocks were all found: each has two fences, and none is indented.
         fences = re.findall(r"^ *```", pages.text(name), re.MULTILINE)
         outputs = sum(
-            bool(block.shown) for block in pages.blocks(name) if block.language in ("python", "console")
+            bool(block.shown)
+            for block in pages.blocks(name)
+            if block.language in ("python", "console")
         )
         assert len(fences) == 2 * (len(pages.blocks(name)) + outputs), name
         assert all(fence == "```" for fence in fences), name

@@ -63,8 +63,8 @@ def one_round_lower_bound(tau: float, bound: float, mean: float, n: int, rho: fl
     -----
     The paper takes the maximum over distributions with the given ``mean``; the bound holds for the
     maximum over all distributions on [-bound, bound]. The paper's condition on n, which has an
-    unspecified constant, becomes n sqrt(rho) >= 2. ``docs/explanation/theory.md`` has a counter-example and the
-    proof.
+    unspecified constant, becomes n sqrt(rho) >= 2. ``docs/explanation/theory.md`` has a
+    counter-example and the proof.
 
     Examples
     --------
