@@ -39,7 +39,7 @@ def flow() -> Figure:
     """From rows to a model: what touches rows, and what does not."""
     figure, (ax,) = _axes("", height=1.9)
     ax.axis("off")
-    ax.set(xlim=(0, 10), ylim=(0, 2))
+    ax.set(xlim=(-0.1, 9.7), ylim=(0, 2))
     steps = [
         ("rows", "numbers, levels,\ndates"),
         ("integers", "each row alone,\nnorm at most 2¹⁵"),

@@ -89,8 +89,9 @@ figure.axes[0].plot(ages, truth - fitted.mean(), ":", color="black")
 # ## How good is it?
 #
 # The test patients are private, too. `evaluate` measures the model on them with a budget of their own. No patient is in
-# both parts, but the ledger does not know that, and charges the sum. Stays vary a lot, so R² is small, and its interval
-# is wide: at most three rows of each of 12,000 patients, and three times the noise.
+# both parts, but the ledger does not know that, and charges the sum. The interval is too wide to be useful here: at most
+# three rows of each of 12,000 patients, with three times the noise. A larger share of the patients, or of the budget,
+# would be needed for the test.
 
 # %%
 found = model.evaluate(stays[test], "days", epsilon=1.0, unit="patient", max_rows=3, ledger=ledger)
