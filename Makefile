@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: audit-deps demo test test-slow lint bench reproduce wheel clean
+.PHONY: audit-deps demo docs notebooks test test-slow lint bench reproduce wheel clean
 .DEFAULT_GOAL := test
 
 $(BIN)/maturin: pyproject.toml
@@ -50,8 +50,8 @@ test-slow: $(VENV)/built $(VENV)/tools
 lint: $(VENV)/built $(VENV)/tools
 	cargo fmt --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
-	$(BIN)/ruff format --check python tests benches examples tools
-	$(BIN)/ruff check python tests benches examples tools
+	$(BIN)/ruff format --check python tests benches docs examples tools
+	$(BIN)/ruff check python tests benches docs examples tools
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest dpfit._native
@@ -74,6 +74,19 @@ bench: $(VENV)/built $(VENV)/tools
 reproduce: $(VENV)/built $(VENV)/tools
 	$(BIN)/python benches/reproduce.py $(ARGS)
 
+# The documentation site, in site/: open site/index.html. Needs neither the package nor a network.
+$(VENV)/docs: $(BIN)/maturin
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+docs: $(VENV)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The site is in site/index.html."
+
+# Executes the projects in docs/projects again, and writes their pages and figures.
+notebooks: $(VENV)/built $(VENV)/tools
+	$(BIN)/python tools/notebooks.py $(ARGS)
+
 # A wheel that PyPI would take, for Python 3.11 or later (on Linux, for glibc 2.17 or later), and a source
 # distribution, in dist/. Both are checked by auditwheel and twine.
 wheel: $(BIN)/maturin
@@ -81,4 +94,4 @@ wheel: $(BIN)/maturin
 	$(BIN)/python tools/build_distributions.py $(ARGS)
 
 clean:
-	rm -rf $(VENV) target dist
+	rm -rf $(VENV) target dist site

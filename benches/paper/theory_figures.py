@@ -137,7 +137,7 @@ THEORY: Sequence[TheoryFigure] = (
         "the Huber estimate, between median and mean, without knowing µ, if Rτ is large enough: "
         "100 rounds with τ = 0.05 are not enough. The paper's bound is for infinitely many rounds "
         "without noise. It is drawn where its condition on τ holds, as corrected in "
-        "docs/theory.md.",
+        "docs/explanation/theory.md.",
         draw_outliers,
     ),
     TheoryFigure(

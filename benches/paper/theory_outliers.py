@@ -36,7 +36,7 @@ def outlier_error(share: float, tau: float, rounds: int, repeats: int) -> float:
 def outlier_bound(share: float, tau: float) -> float:
     """Return the paper's bound on the root mean square error of the fixed point.
 
-    NaN if its condition on tau, as corrected in ``docs/theory.md``, does not hold.
+    NaN if its condition on tau, as corrected in ``docs/explanation/theory.md``, does not hold.
     """
     n, k = _OUTLIERS_N, round(share * _OUTLIERS_N)
     if tau * (n - 2 * k) < 2 * _SPREAD * (n - k):

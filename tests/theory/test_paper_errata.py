@@ -1,4 +1,4 @@
-"""The counter-examples of docs/theory.md: each shows a printed formula failing and ours holding."""
+"""The counter-examples of docs/explanation/theory.md: printed formulas fail, and ours hold."""
 
 import math
 

@@ -2,8 +2,8 @@
 
 Two vocabularies are covered: the terms of NIST SP 800-226, *Guidelines for Evaluating Differential
 Privacy Guarantees* (March 2025), and the fields of the Differential Privacy Deployments Registry
-(``schemas/deployments-schema.yaml`` of opendp/deployments-registry-data). ``docs/privacy/
-certificate.md`` has the correspondence.
+(``schemas/deployments-schema.yaml`` of opendp/deployments-registry-data).
+``docs/reference/certificate.md`` has the correspondence.
 
 Privacy
 -------

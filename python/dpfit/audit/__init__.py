@@ -7,7 +7,7 @@
 :func:`worst_cases`    the built-in pairs
 =====================  ==========================================================================
 
-``docs/audit.md`` shows how to use it, ``docs/privacy/audit.md`` why the bounds hold.
+``docs/how_to/audit.md`` shows how to use it, ``docs/privacy/audit.md`` why the bounds hold.
 """
 
 from dpfit.audit.neighbours import Neighbours

@@ -212,7 +212,7 @@ class FittedModel(PrivateRegressor):
         Notes
         -----
         The errors of noise are those of normal noise; residuals beyond a released threshold are
-        clipped, and the share of them is part of the result (``docs/evaluation.md``).
+        clipped, and the share of them is part of the result (``docs/how_to/evaluation.md``).
 
         Privacy
         -------

@@ -112,7 +112,7 @@ class PrivateLinearRegression(PrivateModel):
     Noisy histograms find the ranges of columns. The residuals of a first model show where lines
     should end. Rows are then mapped to uncorrelated coordinates of bounded norm, by a noisy X'X,
     and boosted with noisy gradients. The model is the average of the last rounds, shrunk by what
-    the noise allows. The method is described in ``docs/method.md``.
+    the noise allows. The method is described in ``docs/explanation/method.md``.
 
     *Privacy.* All fitted attributes are computed from noisy releases that compose to the budget.
 
@@ -204,7 +204,7 @@ class PrivateLinearRegression(PrivateModel):
         variance of the residuals depends on the columns. If the relation is not linear within
         `feature_range_`, the intervals are for the least-squares line of the columns, clipped to
         it. The clipping of rows that are far out and of large residuals can move a coefficient;
-        ``docs/method.md`` says by how much.
+        ``docs/explanation/method.md`` says by how much.
 
         Privacy
         -------

@@ -17,9 +17,9 @@
 ==============================  =================================================================
 
 "The paper" is Tang, Aydore, Kearns, Rho, Roth, Wang, Wang and Wu, "Improved differentially private
-regression via gradient boosting", arXiv:2303.03451. ``docs/theory.md`` lists corrections to its
-statements. The functions do not add noise. All but `huber_fixed_point` take parameters only, no
-data.
+regression via gradient boosting", arXiv:2303.03451. ``docs/explanation/theory.md`` lists
+corrections to its statements. The functions do not add noise. All but `huber_fixed_point` take
+parameters only, no data.
 """
 
 from dpfit.theory.boosted_mean import (

@@ -63,8 +63,8 @@ def one_round_lower_bound(tau: float, bound: float, mean: float, n: int, rho: fl
     -----
     The paper takes the maximum over distributions with the given ``mean``; the bound holds for the
     maximum over all distributions on [-bound, bound]. The paper's condition on n, which has an
-    unspecified constant, becomes n sqrt(rho) >= 2. ``docs/theory.md`` has a counter-example and the
-    proof.
+    unspecified constant, becomes n sqrt(rho) >= 2. ``docs/explanation/theory.md`` has a
+    counter-example and the proof.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def two_round_upper_bound(bound: float, sigma: float, n: int, rho: float) -> flo
     Notes
     -----
     This is the paper's upper bound with explicit constants and with two steps of the proof
-    corrected; ``docs/theory.md`` has the derivation.
+    corrected; ``docs/explanation/theory.md`` has the derivation.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 //! A compact store of quantised rows. Rows are mapped once and read many times, at the speed of memory.
 //!
 //! A value takes two bytes: the loss of fifteen bits against 64-bit floats is far below the noise of any budget
-//! (`docs/precision.md` has the figures and the script that prints them), and half the bytes means twice the speed.
+//! (`docs/explanation/precision.md` has the figures and the script that prints them), and half the bytes means twice the speed.
 
 mod batch;
 mod clip;
