@@ -25,8 +25,8 @@ __all__ = ["worst_cases"]
 _ROWS_PER_SIGMA = 100
 _FEWEST_ROWS, _MOST_ROWS = 64, 4000
 # Models have more releases, each with less of the budget.
-_ROWS_OF_MODELS = 60
-_FEWEST_ROWS_OF_MODELS, _MOST_ROWS_OF_MODELS = 4000, 40_000
+_ROWS_OF_MODELS = 200
+_FEWEST_ROWS_OF_MODELS, _MOST_ROWS_OF_MODELS = 12_000, 60_000
 _RARE = 33
 # Targets that residuals do not reach, in thresholds.
 _FAR = 1e6

@@ -137,7 +137,10 @@ class PrivateModel(FittedModel):
     ) -> tuple[str, ...]:
         source: Source = X
         missing = cast(Missing, one_of("missing", self.missing, ("error", "drop")))
-        max_weight = None if weight is None else real("max_weight", self.max_weight, 0.0, 1e100)
+        max_weight = None
+        if self.max_weight is not None:
+            # Also if there are no weights: an infinite one could not be saved after the fit.
+            max_weight = real("max_weight", self.max_weight, 0.0, 1e100)
         kinds, schema = self._resolved(source)
         if len(terms(kinds)) > MOST_TERMS:
             raise ParameterError(
@@ -149,7 +152,7 @@ class PrivateModel(FittedModel):
             self.n_jobs,
             None if unit is None else self._rows_per_unit(),
             rows_read(show=self.verbose, name=type(self).__name__),
-            max_weight=max_weight,
+            max_weight=None if weight is None else max_weight,
         )
         task = FitTask(
             kinds,
