@@ -99,3 +99,40 @@ def test_packages_that_were_not_checked_have_not_passed(packages, expected):
 
 def test_the_wheel_is_built_with_a_bill_of_materials():
     assert PROJECT["tool"]["maturin"]["sbom"] == {"rust": True}
+
+
+def test_cargo_deny_accepts_the_crates():
+    """The licences above are read from metadata, here also from the texts."""
+    if shutil.which("cargo-deny") is None:
+        pytest.skip("cargo-deny is not installed: cargo install --locked cargo-deny")
+    command = ["cargo", "deny", "--offline", "check", "licenses", "bans", "sources"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    # Settings that no crate needs, and duplicate versions, would be warnings.
+    assert "warning" not in done.stderr
+
+
+def test_the_audit_calls_cargo_deny_with_options_that_it_has(tmp_path, monkeypatch, capfd):
+    """Of a stand-in that takes the arguments of cargo-deny 0.20 and no others."""
+    script = runpy.run_path(str(ROOT / "tools" / "audit_dependencies.py"))
+    tool = tmp_path / "cargo-deny"
+    tool.write_text(
+        """#!/bin/sh
+shift
+case "$*" in
+    "fetch db" | "check advisories" | "check licenses bans sources") echo "$*" ;;
+    *) exit 2 ;;
+esac
+"""
+    )
+    tool.chmod(0o755)
+    cargo = tmp_path / "cargo"
+    cargo.write_text('#!/bin/sh\nexec cargo-deny "$@"\n')
+    cargo.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert script["rust"]() == {"Rust licences and sources": True, "Rust advisories": True}
+    assert capfd.readouterr().out.split("\n")[:3] == [
+        "check licenses bans sources",
+        "fetch db",
+        "check advisories",
+    ]

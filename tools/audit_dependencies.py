@@ -38,7 +38,7 @@ def rust() -> dict[str, bool | None]:
         "cargo", "deny", "check", "licenses", "bans", "sources"
     )
     if run("cargo", "deny", "fetch", "db"):
-        checks["Rust advisories"] = run("cargo", "deny", "check", "--disable-fetch", "advisories")
+        checks["Rust advisories"] = run("cargo", "deny", "check", "advisories")
     else:
         print("the RustSec advisory database is out of reach")
     return checks

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import dpfit
 from dpfit import Binary, Categorical, Date, Numeric, Schema
@@ -119,7 +120,20 @@ def table(rng, rows):
     return columns, kinds
 
 
-def given(rng, columns):
+def damaged(rng, path):
+    """Cut a file, or change some of its bytes, in a third of the cases."""
+    content = bytearray(path.read_bytes())
+    if content and rng.random() < 1 / 3:
+        if rng.random() < 0.5:
+            del content[int(rng.integers(len(content))) :]
+        else:
+            for place in rng.integers(len(content), size=int(rng.integers(1, 4))):
+                content[place] = int(rng.integers(256))
+        path.write_bytes(content)
+    return path
+
+
+def given(rng, columns, folder):
     """Return the table as one of the things that `fit` accepts, or nearly; and the target."""
     names = [name for name in columns if name != "y"]
     y = np.array(columns["y"])
@@ -150,22 +164,32 @@ def given(rng, columns):
     def stream():
         return pa.table(columns).to_reader(), "y"
 
-    forms = [frame, frame, objects, arrow, polars, lists, array, batches, stream]
+    def csv():
+        pd.DataFrame(columns).to_csv(folder / "rows.csv", index=False)
+        return dpfit.scan_csv(damaged(rng, folder / "rows.csv")), "y"
+
+    def parquet():
+        pq.write_table(pa.table(columns), folder / "rows.parquet")
+        return dpfit.scan_parquet(damaged(rng, folder / "rows.parquet")), "y"
+
+    forms = [frame, frame, objects, arrow, polars, lists, array, batches, stream, csv, parquet]
     try:
         return one_of(rng, forms)()
+    except dpfit.DpfitError:
+        raise
     except Exception:
         # The other library does not take such a table.
         return frame()
 
 
-def call(seed):
-    """Return an estimator, and the arguments of its `fit`."""
+def call(seed, folder):
+    """Return an estimator, and the arguments of its `fit`, perhaps with a file in a folder."""
     rng = np.random.default_rng([11, seed])
     rows = int(one_of(rng, [1, 2, 5, 30, 30, 100, 300]))
     if rng.random() < 0.5:
         cls = one_of(rng, [dpfit.PrivateLinearRegression, dpfit.PrivateAdditiveRegression])
         columns, kinds = table(rng, rows)
-        X, y = given(rng, columns)
+        X, y = given(rng, columns, folder)
         options = parameters(rng, cls)
         if kinds and "schema" not in options:
             options["schema"] = Schema(kinds)

@@ -73,7 +73,6 @@ def shown_by_model(model, X, folder):
 
 def run(seed, folder):
     """Make a call; return its error or None, and all that it showed."""
-    cls, options, arguments, keywords = call(seed)
     logs, shown, failed = Logs(), [], None
     streams = io.StringIO(), io.StringIO()
     logging.getLogger().addHandler(logs)
@@ -85,6 +84,7 @@ def run(seed, folder):
         ):
             warnings.simplefilter("always")
             try:
+                cls, options, arguments, keywords = call(seed, folder)
                 model = cls(**options).fit(*arguments, **keywords)
                 shown += shown_by_model(model, arguments[0], folder)
             except Exception as error:

@@ -3,6 +3,8 @@
 import math
 import os
 import random
+import subprocess
+import sys
 import time
 from fractions import Fraction
 
@@ -128,3 +130,79 @@ def test_a_forked_process_can_use_the_ledger_of_its_parent(tmp_path):
     assert os.waitpid(child, 0)[1] == 0
     ledger.add("parent", mu=worker.MU)
     assert [entry.what for entry in ledger.history()] == ["parent", "child", "parent"]
+
+
+def test_a_fork_beside_a_thread_that_spends_can_spend(tmp_path):
+    """SQLite keeps in memory which locks a process has: a fork has to wait for its threads.
+
+    The test runs in a process of its own, without threads of pytest's workers.
+    """
+    ledger = Ledger.create(tmp_path / "study.dpl", mu=1.0, dataset="x")
+    code = f"""
+import os, signal, threading, warnings
+from dpfit import Ledger
+from dpfit.accounting import _ledger_file as file
+warnings.simplefilter("ignore", DeprecationWarning)
+file._PATIENCE = 5.0
+ledger = Ledger({ledger.path!r})
+inside = threading.Event()
+def hold(connection):
+    connection.execute("SELECT count(*) FROM entries").fetchone()
+    inside.set()
+    # The fork starts, and has to wait.
+    threading.Event().wait(0.5)
+thread = threading.Thread(target=file.write, args=(ledger.path, hold))
+thread.start()
+assert inside.wait(60)
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    try:
+        ledger.add("child", mu=0.1)
+        os._exit(0)
+    finally:
+        os._exit(1)
+status = os.waitpid(child, 0)[1]
+thread.join()
+ledger.add("parent", mu=0.1)
+raise SystemExit(status)
+"""
+    done = subprocess.run([sys.executable, "-c", code], timeout=120, check=False)
+    assert done.returncode == 0
+    assert [entry.what for entry in ledger.history()] == ["child", "parent"]
+    check(ledger)
+
+
+def test_threads_and_their_forks_share_a_ledger(tmp_path):
+    ledger = Ledger.create(tmp_path / "study.dpl", mu=100.0, dataset="x")
+    code = f"""
+import os, signal, threading, warnings
+from dpfit import Ledger
+warnings.simplefilter("ignore", DeprecationWarning)
+ledger, done = Ledger({ledger.path!r}), threading.Event()
+def spend():
+    while not done.is_set():
+        ledger.add("thread", mu=0.001)
+threads = [threading.Thread(target=spend) for _ in range(3)]
+for thread in threads:
+    thread.start()
+children = []
+for _ in range(10):
+    children.append(os.fork())
+    if children[-1] == 0:
+        signal.alarm(100)
+        try:
+            ledger.add("child", mu=0.001)
+            os._exit(0)
+        finally:
+            os._exit(1)
+codes = [os.waitpid(child, 0)[1] for child in children]
+done.set()
+for thread in threads:
+    thread.join()
+assert codes == [0] * 10, codes
+"""
+    done = subprocess.run([sys.executable, "-c", code], timeout=150, check=False)
+    assert done.returncode == 0
+    assert [entry.what for entry in ledger.history()].count("child") == 10
+    check(ledger)

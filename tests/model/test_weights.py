@@ -166,3 +166,13 @@ def test_a_file_keeps_the_bound(tmp_path):
     model = fitted(PrivateLinearRegression, X, y, weight)
     model.save(tmp_path / "model.json")
     assert dpfit.load(tmp_path / "model.json").max_weight == 6.0
+
+
+@pytest.mark.parametrize("bound", [np.inf, np.nan, 0.0, -1.0, "6"])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_bound_is_checked_before_anything_is_spent(bound, weighted):
+    """Also without weights: the model is saved with the parameter."""
+    X = np.zeros((30, 1))
+    model = PrivateLinearRegression(max_weight=bound)
+    with pytest.raises(ParameterError, match="max_weight"):
+        model.fit(X, X[:, 0], sample_weight=np.ones(30) if weighted else None)

@@ -5,10 +5,13 @@ mostly noise. Two fits give the same double with probability below 1e-12.
 """
 
 import concurrent.futures
+import contextlib
 import multiprocessing
 import os
 import subprocess
 import sys
+import sysconfig
+import threading
 
 import joblib
 import numpy as np
@@ -17,6 +20,7 @@ from sklearn.base import clone
 
 from dpfit import AdaSSP, PrivateAdditiveRegression, PrivateLinearRegression, TukeyEM, _native
 from dpfit.accounting import PrivacyRecord
+from dpfit.statistics import RowCount, Table
 
 PATIENCE = 240.0
 DRAWS = 200
@@ -153,6 +157,59 @@ def test_an_unfitted_estimator_that_was_copied_to_many_fits_has_no_shared_noise(
     models = parallel(joblib.delayed(estimator.fit)(X[FEW], Y[FEW]) for _ in range(6))
     assert all(isinstance(model.privacy_, PrivacyRecord) for model in models)
     assert all_differ([model.coef_.tobytes() for model in models if model.passed_])
+
+
+def in_threads(act, threads=8):
+    """Call `act` in several threads at once."""
+    start = threading.Barrier(threads)
+
+    def run():
+        start.wait()
+        act()
+
+    started = [threading.Thread(target=run) for _ in range(threads)]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+
+
+def test_threads_that_share_a_source_of_noise_draw_different_noise_or_are_refused():
+    entropy, drawn = _native.Entropy(), []
+
+    def draw_many():
+        for _ in range(100):
+            with contextlib.suppress(RuntimeError):
+                drawn.append(_native.rounded_gaussian(2.0**90, 1, entropy)[0])
+
+    in_threads(draw_many)
+    assert drawn
+    assert not repeated(drawn)
+
+
+def test_threads_that_share_a_sum_lose_no_row():
+    """Without an interpreter lock, too: a sum is changed by one thread at a time, or not at all."""
+    total, one = (Table.of(X[:n], Y[:n]).sum(RowCount()) for n in (20, 1))
+    merged = []
+
+    def merge():
+        for _ in range(500):
+            try:
+                total.merge(one)
+            except RuntimeError:
+                continue
+            merged.append(1)
+
+    in_threads(merge)
+    assert total.rows == 20 + len(merged)
+    assert merged
+
+
+def test_the_core_does_not_enable_the_lock_of_the_interpreter():
+    if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        pytest.skip("this interpreter always has its lock")
+    code = "import sys, dpfit._native; raise SystemExit(sys._is_gil_enabled())"
+    assert subprocess.run([sys.executable, "-W", "error", "-c", code], check=False).returncode == 0
 
 
 def test_fits_in_threads_while_others_fork():

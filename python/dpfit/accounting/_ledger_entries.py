@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +18,7 @@ from dpfit.accounting._checks import (
     check_positive,
     check_within,
 )
+from dpfit.accounting.events import ApproximateRelease
 from dpfit.accounting.gdp import gdp_mu
 from dpfit.accounting.provenance import utc_now
 from dpfit.exceptions import ParameterError
@@ -29,6 +31,7 @@ __all__ = [
     "Remaining",
     "Settings",
     "as_columns",
+    "as_frame",
 ]
 
 ADOPTED = "adopted"
@@ -148,6 +151,49 @@ class Charge:
         if self.mu is None and self.epsilon is None and self.kind != ADOPTED:
             raise ParameterError("a charge needs mu, or epsilon (and delta)", subject="mu")
 
+    @classmethod
+    def added(
+        cls,
+        what: str,
+        *,
+        mu: float | None,
+        epsilon: float | None,
+        delta: float | None,
+        times: int,
+        neighbors: Neighbors,
+    ) -> Self:
+        """Return what a person says that a release cost: mu, or epsilon and perhaps delta.
+
+        Privacy
+        -------
+        The cost is taken to hold for what the ledger protects.
+        """
+        if (epsilon is None) == (mu is None):
+            raise ParameterError("give mu, or epsilon (and delta)", subject="mu")
+        if mu is not None:
+            if delta is not None:
+                raise ParameterError("delta is for epsilon, not for mu", subject="delta")
+            mu = check_positive("mu", mu)
+        else:
+            # For its checks.
+            release = ApproximateRelease(
+                mechanism="other",
+                statistic="release",
+                epsilon=epsilon,  # type: ignore[arg-type]
+                delta=0.0 if delta is None else delta,
+                neighbors=neighbors,
+            )
+            epsilon, delta = release.epsilon, release.delta
+        return cls(
+            what=check_name("what", what),
+            mu=mu,
+            epsilon=epsilon,
+            delta=delta,
+            times=check_count("times", times),
+            kind="added",
+            neighbors=neighbors,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFile:
@@ -231,6 +277,18 @@ class Remaining:
     mu: float
     epsilon: float | None
     delta: float
+
+
+def as_frame(entries: Sequence[LedgerEntry]) -> Any:
+    """Return entries as a data frame of pandas or, if that is not installed, polars."""
+    columns = as_columns(entries)
+    for library in ("pandas", "polars"):
+        try:
+            return importlib.import_module(library).DataFrame(columns)
+        except ModuleNotFoundError as error:
+            if error.name != library:
+                raise
+    raise ImportError("to_frame needs pandas or polars: pip install pandas")
 
 
 def as_columns(entries: Sequence[LedgerEntry]) -> dict[str, list[Any]]:

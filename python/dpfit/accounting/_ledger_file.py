@@ -1,7 +1,9 @@
 """The file of a ledger: SQLite transactions that are on disk when they return.
 
 Every operation opens its own connection and closes it. So a ledger can be shared by threads,
-forked, pickled and cloned: no lock or buffer outlives the call.
+forked, pickled and cloned: no lock or buffer outlives the call. A fork waits until no thread has a
+connection: SQLite keeps in memory which locks a process has, and a child would believe that it has
+the locks of its parent.
 
 The file must not be opened in any other way, not even to read it: when a process closes a file, the
 operating system drops all locks that the process holds on it, and two fits could then spend the
@@ -15,6 +17,7 @@ import os
 import random
 import secrets
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,6 +42,16 @@ _PASSING = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 _PROBLEMS = (sqlite3.Error, UnicodeDecodeError)
 _MARK = "user.dpfit.ledger"
 _COMPANIONS = ("-wal", "-shm", "-journal")
+
+# Held while this process has a connection. Reentrant, because `act` may be interrupted by a signal
+# whose handler forks.
+_connected = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_connected.acquire,
+        after_in_parent=_connected.release,
+        after_in_child=_connected.release,
+    )
 
 _TABLES = (
     """CREATE TABLE settings (
@@ -86,7 +99,7 @@ def create(path: str, fill: Callable[[sqlite3.Connection], None]) -> None:
         reason = (error.strerror or "unknown error").lower()
         raise _error(path, Code.READ_ONLY, f"cannot be created: {reason}") from None
     try:
-        with _errors_named(path), contextlib.closing(_connect(path, "rw")) as connection:
+        with _errors_named(path), _connection(path, "rw") as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -122,7 +135,7 @@ def write(path: str, act: Callable[[sqlite3.Connection], T], *, commit: bool = T
     """
 
     def attempt() -> T:
-        with contextlib.closing(_connect(path, "rw")) as connection:
+        with _connection(path, "rw") as connection:
             connection.execute("BEGIN IMMEDIATE")
             _check_version(path, connection)
             # Closing the connection undoes what is not committed.
@@ -137,7 +150,7 @@ def read(path: str, act: Callable[[sqlite3.Connection], T]) -> T:
     """Return ``act(connection)`` on a consistent state of the file, which may be read-only."""
 
     def attempt(mode: str) -> T:
-        with contextlib.closing(_connect(path, mode)) as connection:
+        with _connection(path, mode) as connection:
             connection.execute("BEGIN")
             _check_version(path, connection)
             return act(connection)
@@ -183,6 +196,13 @@ def mark(path: str) -> None:
     if hasattr(os, "setxattr"):
         with contextlib.suppress(OSError):
             os.setxattr(path, _MARK, secrets.token_bytes(8))
+
+
+@contextlib.contextmanager
+def _connection(path: str, mode: str) -> Iterator[sqlite3.Connection]:
+    """Open the file, and close it before this process can fork."""
+    with _connected, contextlib.closing(_connect(path, mode)) as connection:
+        yield connection
 
 
 def _connect(path: str, mode: str) -> sqlite3.Connection:

@@ -18,9 +18,17 @@ from dpfit._printable import printable
 from dpfit.accounting._ledger_entries import Charge, LedgerEntry, ModelFile, Settings
 from dpfit.accounting._ledger_file import damaged, identity, mark
 from dpfit.accounting.provenance import utc_now
-from dpfit.exceptions import LedgerError, LedgerWarning
+from dpfit.exceptions import Code, LedgerError, LedgerWarning
 
-__all__ = ["add_file", "append", "insert_settings", "is_copy", "load", "set_place"]
+__all__ = [
+    "add_file",
+    "append",
+    "check_place",
+    "insert_settings",
+    "is_copy",
+    "load",
+    "set_place",
+]
 
 _SETTINGS = [field.name for field in dataclasses.fields(Settings)]
 _ENTRY = [field.name for field in dataclasses.fields(LedgerEntry) if field.name != "files"]
@@ -141,6 +149,23 @@ def is_copy(connection: sqlite3.Connection, path: str) -> bool:
     """Return whether the file is another one than the ledger was created in, or adopted in."""
     (found,) = connection.execute("SELECT identity FROM place").fetchone() or ("",)
     return bool(found != identity(path))
+
+
+def check_place(connection: sqlite3.Connection, path: str) -> None:
+    """Raise an error if the file is a copy.
+
+    Privacy
+    -------
+    A ledger and its copy together could spend the budget twice.
+    """
+    if is_copy(connection, path):
+        raise LedgerError(
+            f"the ledger {path!r} was copied, restored or moved to another disk; if the other file "
+            "is still used, the budget would be spent twice",
+            code=Code.COPIED,
+            subject=path,
+            hint="Ledger(path).adopt() goes on with this file",
+        )
 
 
 def set_place(connection: sqlite3.Connection, path: str) -> None:

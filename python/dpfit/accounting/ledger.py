@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import sqlite3
 from collections.abc import Sequence
@@ -13,12 +12,7 @@ from dpfit._printable import printable
 from dpfit._typing import Neighbors
 from dpfit.accounting import _ledger_file as file
 from dpfit.accounting import _ledger_tables as tables
-from dpfit.accounting._checks import (
-    check_count,
-    check_name,
-    check_positive,
-    must_be,
-)
+from dpfit.accounting._checks import must_be
 from dpfit.accounting._ledger_budget import charged, exceeded, fits, remaining
 from dpfit.accounting._ledger_entries import (
     ADOPTED,
@@ -27,11 +21,10 @@ from dpfit.accounting._ledger_entries import (
     ModelFile,
     Remaining,
     Settings,
-    as_columns,
+    as_frame,
 )
-from dpfit.accounting.events import ApproximateRelease
 from dpfit.accounting.provenance import utc_now
-from dpfit.exceptions import Code, LedgerError, ParameterError
+from dpfit.exceptions import LedgerError
 
 __all__ = ["Charge", "Ledger", "LedgerEntry", "LedgerLike", "ModelFile", "Remaining"]
 
@@ -217,14 +210,7 @@ class Ledger:
         ImportError
             If neither is installed.
         """
-        columns = as_columns(self.history())
-        for library in ("pandas", "polars"):
-            try:
-                return importlib.import_module(library).DataFrame(columns)
-            except ModuleNotFoundError as error:
-                if error.name != library:
-                    raise
-        raise ImportError("to_frame needs pandas or polars: pip install pandas")
+        return as_frame(self.history())
 
     def add(
         self,
@@ -264,30 +250,8 @@ class Ledger:
         -------
         The cost is your claim. It must hold for the ledger's unit and neighbouring relation.
         """
-        if (epsilon is None) == (mu is None):
-            raise ParameterError("give mu, or epsilon (and delta)", subject="mu")
-        if mu is not None:
-            if delta is not None:
-                raise ParameterError("delta is for epsilon, not for mu", subject="delta")
-            mu = check_positive("mu", mu)
-        else:
-            # For its checks.
-            release = ApproximateRelease(
-                mechanism="other",
-                statistic="release",
-                epsilon=epsilon,  # type: ignore[arg-type]
-                delta=0.0 if delta is None else delta,
-                neighbors=self.neighbors,
-            )
-            epsilon, delta = release.epsilon, release.delta
-        charge = Charge(
-            what=check_name("what", what),
-            mu=mu,
-            epsilon=epsilon,
-            delta=delta,
-            times=check_count("times", times),
-            kind="added",
-            neighbors=self.neighbors,
+        charge = Charge.added(
+            what, mu=mu, epsilon=epsilon, delta=delta, times=times, neighbors=self.neighbors
         )
         return self.reserve(charge)[0]
 
@@ -396,14 +360,7 @@ class Ledger:
     ) -> tuple[LedgerEntry, ...]:
         """Write entries; raise if they must not be paid."""
         settings, entries = self._load(connection)
-        if tables.is_copy(connection, self._path):
-            raise LedgerError(
-                f"the ledger {self._path!r} was copied, restored or moved to another disk; if the "
-                "other file is still used, the budget would be spent twice",
-                code=Code.COPIED,
-                subject=self._path,
-                hint="Ledger(path).adopt() goes on with this file",
-            )
+        tables.check_place(connection, self._path)
         before = len(entries)
         for charge in charges:
             cost = charged(settings, entries, charge)

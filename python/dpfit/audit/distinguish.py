@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from dpfit._typing import Floats
 from dpfit.audit.bounds import lower_epsilon, lower_mu, upper_rate
@@ -23,7 +24,7 @@ _RIDGES = (1e-9, 1e-2, 1.0)
 # Values are clipped at so many standard deviations before a discriminant is fitted.
 _WINSOR = 5.0
 _MOST_THRESHOLDS = 400
-# Beyond these, a discriminant is not fitted.
+# A discriminant of more outputs uses those that differ most.
 _MOST_INPUTS = 200
 
 Score = Callable[[Floats], Floats]
@@ -142,8 +143,7 @@ def _best(scores: Floats, table: _Table, delta: float) -> dict[str, tuple[float,
 
 def _candidates(train: Floats, names: Sequence[str]) -> list[tuple[str, Score]]:
     """Return scores: single outputs, their distances from the middle, and combinations."""
-    pooled = train.reshape(-1, train.shape[-1])
-    middle, scale = _location(pooled)
+    middle, scale = _location(train.reshape(-1, train.shape[-1]))
 
     def output(place: int) -> Score:
         return lambda values: values[..., place]
@@ -158,22 +158,58 @@ def _candidates(train: Floats, names: Sequence[str]) -> list[tuple[str, Score]]:
     found += [
         (f"distance of {name} from its median", distance(place)) for place, name in enumerate(names)
     ]
-    if not 1 < len(names) <= _MOST_INPUTS:
-        return found
+    if len(names) > 1:
+        found.append(
+            (
+                "sum of squares",
+                lambda values: np.asarray(np.square(standardised(values)).sum(axis=-1)),
+            )
+        )
+        found += _discriminants(train, standardised, "linear combination")
+        found += _discriminants(train, _normal_scores(train), "linear combination of ranks")
+    return found
+
+
+def _discriminants(train: Floats, scaled: Score, name: str) -> list[tuple[str, Score]]:
+    """Return linear discriminants of outputs after `scaled`, with different ridges."""
+    first, second = scaled(train)
+    moved = second.mean(axis=0) - first.mean(axis=0)
+    kept = np.arange(len(moved))
+    if len(moved) > _MOST_INPUTS:
+        width = np.sqrt((first.var(axis=0) + second.var(axis=0)) / 2) + np.finfo(float).tiny
+        kept = np.argsort(-np.abs(moved) / width, kind="stable")[:_MOST_INPUTS]
+    spread = (_covariance(first[:, kept]) + _covariance(second[:, kept])) / 2
 
     def combination(weights: Floats) -> Score:
-        return lambda values: np.asarray(standardised(values) @ weights)
+        return lambda values: np.asarray(scaled(values)[..., kept] @ weights)
 
-    found.append(
-        ("sum of squares", lambda values: np.asarray(np.square(standardised(values)).sum(axis=-1)))
-    )
-    first, second = standardised(train)
-    moved = second.mean(axis=0) - first.mean(axis=0)
-    spread = (_covariance(first) + _covariance(second)) / 2
-    for ridge in _RIDGES:
-        weights = np.linalg.solve(spread + ridge * np.eye(len(names)), moved)
-        found.append(("linear combination", combination(weights)))
-    return found
+    return [
+        (
+            name,
+            combination(np.linalg.solve(spread + ridge * np.eye(len(kept)), moved[kept])),
+        )
+        for ridge in _RIDGES
+    ]
+
+
+def _normal_scores(train: Floats) -> Score:
+    """Return a function that maps every output to the normal quantile of its rank in `train`.
+
+    Standard errors and scales vary by factors between fits. Their ranks do not have such tails.
+    """
+    pooled = np.sort(train.reshape(-1, train.shape[-1]), axis=0)
+    levels = ndtri((np.arange(len(pooled)) + 0.5) / len(pooled))
+    grids = []
+    for column in pooled.T:
+        # Equal values get the mean of their quantiles.
+        values, places = np.unique(column, return_inverse=True)
+        grids.append((values, np.bincount(places, levels) / np.bincount(places)))
+
+    def scores(values: Floats) -> Floats:
+        columns = [np.interp(values[..., j], *grid) for j, grid in enumerate(grids)]
+        return np.stack(columns, axis=-1)
+
+    return scores
 
 
 def _covariance(values: Floats) -> Floats:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dpfit._typing import Floats
 from dpfit.exceptions import ParameterError
+from dpfit.models.base import PrivateModel
+from dpfit.models.file import to_json
 
 __all__ = ["Outputs", "Reader", "as_matrix", "reader"]
 
@@ -19,8 +22,8 @@ Outputs = Mapping[str, Floats]
 Reader = Callable[[Any], Outputs]
 """Reads the outputs of a fitted object."""
 
-_MOST_OUTPUTS = 200
-_PREDICTION = "prediction"
+_MOST_OUTPUTS = 2000
+_PREDICTION, _FILE = "prediction", "file"
 
 
 def reader(outputs: Any, points: Any) -> Reader:
@@ -30,7 +33,8 @@ def reader(outputs: Any, points: Any) -> Reader:
     ----------
     outputs : callable, sequence of str, or None
         A function from the fitted object to numbers, names of attributes, or None for all fitted
-        attributes that are numbers.
+        attributes that are numbers and, if the object is a model of dpfit, all numbers in its
+        model file.
     points : array-like or None
         Rows to predict for. The predictions are outputs, too.
     """
@@ -70,6 +74,8 @@ class _Attributes:
             values = _numbers(getattr(fitted, name, None))
             if values is not None:
                 found[name] = values
+        if self._names is None and isinstance(fitted, PrivateModel):
+            found.update(_flattened(json.loads(to_json(fitted)), _FILE))
         if self._points is not None:
             found[_PREDICTION] = np.ravel(np.asarray(fitted.predict(self._points), np.float64))
         if not found:
@@ -84,6 +90,22 @@ class _Attributes:
 def _fitted_names(fitted: Any) -> list[str]:
     """Return the names of fitted attributes, by the convention of scikit-learn."""
     return [name for name in dir(fitted) if name.endswith("_") and not name.startswith("_")]
+
+
+def _flattened(value: Any, path: str) -> Iterator[tuple[str, Floats]]:
+    """Yield the numbers of a JSON document, with the names that lead to them."""
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _flattened(part, f"{path}.{name}")
+    elif isinstance(value, list) and any(isinstance(part, Mapping) for part in value):
+        for place, part in enumerate(value):
+            yield from _flattened(part, f"{path}[{place}]")
+    elif isinstance(value, list):
+        # A list of lists is the lower half of a symmetric matrix.
+        parts = [found for part in value for _, found in _flattened(part, path)]
+        yield path, np.concatenate([np.zeros(0), *parts])
+    elif isinstance(value, bool | int | float):
+        yield path, np.array([float(value)])
 
 
 def _numbers(value: Any) -> Floats | None:
@@ -107,7 +129,7 @@ def as_matrix(
     """Return the outputs of two samples of fits as matrices, and the names of columns.
 
     An attribute whose length differs between fits is represented by its length alone. Columns that
-    are the same in all fits are left out, unless all are.
+    are the same in all fits are left out, unless all are, and so are those after the 2000th.
     """
     fits = [*first, *second]
     columns, names = [], []

@@ -24,8 +24,9 @@ __all__ = ["worst_cases"]
 # changes what a fit does, and one row still counts.
 _ROWS_PER_SIGMA = 100
 _FEWEST_ROWS, _MOST_ROWS = 64, 4000
-# With fewer, models have no slopes.
-_FEWEST_ROWS_OF_MODELS = 1000
+# Models have more releases, each with less of the budget.
+_ROWS_OF_MODELS = 200
+_FEWEST_ROWS_OF_MODELS, _MOST_ROWS_OF_MODELS = 12_000, 60_000
 _RARE = 33
 # Targets that residuals do not reach, in thresholds.
 _FAR = 1e6
@@ -151,21 +152,20 @@ def _of_products(rows: int, bound: float, tau: float) -> list[_Row]:
 
 
 def _of_models(rows: int) -> list[_Row]:
-    """Return rows for models that find ranges by themselves, on a table with two features.
+    """Return rows for models that find ranges by themselves, on a table with one feature.
 
-    The second feature is rarely not zero, so that a row with it is as long as rows can be in
-    whitened coordinates.
+    The feature is rarely 1 and otherwise 0, so that a row with a 1 is as long as rows can be in
+    whitened coordinates. Few values, and many rows: ranges and thresholds are then almost the same
+    in all fits, although they are noisy, and do not hide what one row changes.
     """
-    rng = np.random.default_rng(20)
-    rows = max(rows, _FEWEST_ROWS_OF_MODELS)
-    X = np.column_stack([rng.normal(size=rows), np.arange(rows) % _RARE == 0])
-    base = X, X @ [1.0, 0.5] + 0.5 * rng.normal(size=rows)
+    rows = min(max(_ROWS_OF_MODELS * rows, _FEWEST_ROWS_OF_MODELS), _MOST_ROWS_OF_MODELS)
+    base = (np.arange(rows) % _RARE == 0)[:, None].astype(float), _balanced(rows, 1.0)
     return [
-        _Row("whole", base, [9.0, 1.0], 1e4, instead=([-9.0, 1.0], 1e4)),
-        _Row("count", base, [0.0, 0.0], 0.0, instead=([1.0, 1.0], 1.5)),
-        _Row("gram", base, [9.0, 1.0], 9.5, instead=([0.0, 0.0], 0.0)),
-        _Row("gradient", base, [0.0, 0.0], 1e4, instead=([0.0, 0.0], -1e4)),
-        *_wild(1e4, 2, base),
+        _Row("whole", base, [1.0], 1e4, instead=([1.0], -1e4)),
+        _Row("count", base, [0.0], 0.0, instead=([1.0], 1.0)),
+        _Row("gram", base, [9.0], 0.0, instead=([0.0], 0.0)),
+        _Row("gradient", base, [0.0], 1e4, instead=([0.0], -1e4)),
+        *_wild(1e4, 1, base),
     ]
 
 

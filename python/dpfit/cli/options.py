@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
 import typer.core
 
+from dpfit.cli.costs import FIT, MU, OTHER
 from dpfit.cli.errors import wrong_use
 from dpfit.cli.outputs import STANDARD
 
@@ -15,19 +17,33 @@ __all__ = [
     "Command",
     "Data",
     "Delimiter",
+    "Delta",
+    "Fits",
     "Json",
+    "LedgerFile",
+    "MaxRows",
     "MaxWeight",
     "Model",
+    "Models",
+    "Mu",
+    "Mus",
+    "Others",
     "Output",
     "TableFormat",
+    "Unit",
     "Weight",
+    "check_budget",
     "input_path",
     "output_path",
     "plot_format",
+    "privacy",
 ]
 
 _STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0")
 _STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1")
+
+privacy = functools.partial(typer.Option, rich_help_panel="Privacy")
+"""An option in the panel of the help that is about privacy."""
 
 
 def input_path(text: str | Path) -> Path:
@@ -53,6 +69,23 @@ def plot_format(path: Path) -> str:
     if ending not in ("png", "svg", "pdf"):
         raise wrong_use(f"--plot {str(path)!r} must end in .png, .svg or .pdf")
     return ending
+
+
+def check_budget(
+    epsilon: float | None,
+    delta: float | None,
+    mu: float | None,
+    unit: str | None,
+    max_rows: int | None,
+) -> None:
+    """Check what a fit or an evaluation may spend and protects, before anything is read."""
+    from dpfit._parameters import budget
+
+    if epsilon is None and mu is None:
+        raise wrong_use("no privacy budget is given", "--epsilon 1 is a common choice")
+    if (unit is None) != (max_rows is None):
+        raise wrong_use("--unit and --max-rows go together", "give both or neither")
+    budget(epsilon, delta, mu)
 
 
 def _format_names() -> list[str]:
@@ -148,4 +181,67 @@ Output: TypeAlias = Annotated[
         help="File to write, or - for standard output. It is written completely or not at all.",
         show_default=False,
     ),
+]
+Delta: TypeAlias = Annotated[
+    float | None,
+    privacy(
+        metavar="NUMBER",
+        help="Small probability by which the epsilon bound may be exceeded. Choose it far below "
+        "1 / (number of people). Default: 1e-6.",
+    ),
+]
+Mu: TypeAlias = Annotated[
+    float | None,
+    privacy(
+        metavar="NUMBER",
+        help="Budget as the mu of Gaussian differential privacy, instead of --epsilon.",
+    ),
+]
+Unit: TypeAlias = Annotated[
+    str | None,
+    privacy(
+        metavar="COLUMN",
+        help="A person-ID column, if a person can have several rows. All rows of a person are then "
+        "protected together. The column is not a feature. Needs --max-rows.",
+    ),
+]
+MaxRows: TypeAlias = Annotated[
+    int | None,
+    privacy(
+        min=1,
+        metavar="NUMBER",
+        help="Largest number of rows to use per person. Needs --unit.",
+    ),
+]
+LedgerFile: TypeAlias = Annotated[
+    Path | None,
+    privacy(
+        metavar="LEDGER",
+        parser=input_path,
+        help="The ledger that pays (see `dpfit ledger create`). It refuses if its budget does not "
+        "allow it.",
+    ),
+]
+# Costs of releases, which are added up or charged to a ledger.
+Models: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[MODEL]...", parser=input_path, help="Model files.", show_default=False
+    ),
+]
+Fits: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fit",
+        metavar=FIT,
+        help="A dpfit fit with this budget, counted TIMES times. Can be repeated.",
+    ),
+]
+Mus: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--mu", metavar=MU, help="A Gaussian release. Can be repeated."),
+]
+Others: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--other", metavar=OTHER, help="A release by any other method. Can be repeated."),
 ]

@@ -138,7 +138,10 @@ class PrivateModel(FittedModel):
     ) -> tuple[str, ...]:
         source: Source = X
         missing = cast(Missing, one_of("missing", self.missing, get_args(Missing)))
-        max_weight = None if weight is None else real("max_weight", self.max_weight, 0.0, 1e100)
+        max_weight = None
+        if self.max_weight is not None:
+            # Also if there are no weights: an infinite one could not be saved after the fit.
+            max_weight = real("max_weight", self.max_weight, 0.0, 1e100)
         kinds, schema = self._resolved(source)
         columns, change = tuple(kinds), None
         if missing == "indicator":
@@ -158,7 +161,7 @@ class PrivateModel(FittedModel):
             None if unit is None else self._rows_per_unit(),
             progress.rows_read,
             change,
-            max_weight=max_weight,
+            max_weight=None if weight is None else max_weight,
         )
         task = FitTask(
             columns,

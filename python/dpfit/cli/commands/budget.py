@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,9 +15,6 @@ from dpfit.accounting.statement import (
     rounded_up,
 )
 from dpfit.cli.costs import (
-    FIT,
-    MU,
-    OTHER,
     Cost,
     check_comparable,
     cost_of_fit,
@@ -28,7 +24,7 @@ from dpfit.cli.costs import (
     numbers_up,
 )
 from dpfit.cli.errors import wrong_use
-from dpfit.cli.options import Json, input_path
+from dpfit.cli.options import Fits, Json, Models, Mus, Others
 from dpfit.cli.printing import epilog, paragraph, print_json, print_note, print_text, unwrapped
 from dpfit.exceptions import ParameterError
 
@@ -102,32 +98,10 @@ def convert(
 
 
 def add(
-    models: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[MODEL]...", parser=input_path, help="Model files.", show_default=False
-        ),
-    ] = None,
-    fits: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fit",
-            metavar=FIT,
-            help="A dpfit fit with this budget, counted TIMES times. Can be repeated.",
-        ),
-    ] = None,
-    mus: Annotated[
-        list[str] | None,
-        typer.Option("--mu", metavar=MU, help="A Gaussian release. Can be repeated."),
-    ] = None,
-    others: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--other",
-            metavar=OTHER,
-            help="A release by any other method. Can be repeated.",
-        ),
-    ] = None,
+    models: Models = None,
+    fits: Fits = None,
+    mus: Mus = None,
+    others: Others = None,
     delta: Annotated[
         float | None,
         typer.Option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shlex
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,22 @@ import typer
 
 from dpfit.cli import inputs
 from dpfit.cli.errors import wrong_use
-from dpfit.cli.options import Data, Delimiter, Json, MaxWeight, Model, TableFormat, Weight
+from dpfit.cli.options import (
+    Data,
+    Delimiter,
+    Delta,
+    Json,
+    LedgerFile,
+    MaxRows,
+    MaxWeight,
+    Model,
+    Mu,
+    TableFormat,
+    Unit,
+    Weight,
+    check_budget,
+    privacy,
+)
 from dpfit.cli.outputs import STANDARD
 from dpfit.cli.printing import paragraph, print_json, print_note, print_text
 
@@ -25,9 +39,6 @@ EXAMPLES = (
     "dpfit evaluate model.json data.csv -t price -e 1 --json > quality.json",
 )
 
-# Options by their panel in the help.
-_privacy = functools.partial(typer.Option, rich_help_panel="Privacy")
-
 
 def evaluate(
     model: Model,
@@ -40,48 +51,20 @@ def evaluate(
     ],
     epsilon: Annotated[
         float | None,
-        _privacy(
+        privacy(
             "--epsilon",
             "-e",
             metavar="NUMBER",
             help="Privacy budget for the rows of DATA. Required unless --mu is given.",
         ),
     ] = None,
-    delta: Annotated[
-        float | None,
-        _privacy(
-            metavar="NUMBER",
-            help="Small probability by which the epsilon bound may be exceeded. Default: 1e-6.",
-        ),
-    ] = None,
-    mu: Annotated[
-        float | None,
-        _privacy(
-            metavar="NUMBER",
-            help="Budget as the mu of Gaussian differential privacy, instead of --epsilon.",
-        ),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        _privacy(
-            metavar="COLUMN",
-            help="A person-ID column, if a person can have several rows. Needs --max-rows.",
-        ),
-    ] = None,
-    max_rows: Annotated[
-        int | None,
-        _privacy(
-            min=1,
-            metavar="NUMBER",
-            help="Largest number of rows to use per person. Needs --unit.",
-        ),
-    ] = None,
+    delta: Delta = None,
+    mu: Mu = None,
+    unit: Unit = None,
+    max_rows: MaxRows = None,
     weight: Weight = None,
     max_weight: MaxWeight = None,
-    ledger: Annotated[
-        str | None,
-        _privacy(metavar="LEDGER", help="Pay from the budget in this file (dpfit ledger create)."),
-    ] = None,
+    ledger: LedgerFile = None,
     format: TableFormat = None,
     delimiter: Delimiter = ",",
     json: Json = False,
@@ -93,12 +76,7 @@ def evaluate(
     DATA, in addition to all other releases from them. Columns are matched by name; other columns
     are ignored.
     """
-    from dpfit._parameters import budget
-
-    if epsilon is None and mu is None:
-        raise wrong_use("no privacy budget is given", "--epsilon 1 is a common choice")
-    if (unit is None) != (max_rows is None):
-        raise wrong_use("--unit and --max-rows go together", "give both or neither")
+    check_budget(epsilon, delta, mu, unit, max_rows)
     if (weight is None) != (max_weight is None):
         raise wrong_use("--weight and --max-weight go together", "give both or neither")
     if str(model) == str(data) == STANDARD:
@@ -106,7 +84,6 @@ def evaluate(
     if data.suffix.lower() == ".json" and inputs.is_table(str(model)):
         command = f"dpfit evaluate {shlex.quote(str(data))} {shlex.quote(str(model))} ..."
         raise wrong_use("MODEL comes before DATA", command)
-    budget(epsilon, delta, mu)  # checked before anything is read
     scan, _ = inputs.open_table(data, format, delimiter)
     fitted = inputs.open_model(model)
     roles = {"--target": target, "--unit": unit, "--weight": weight}

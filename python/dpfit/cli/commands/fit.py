@@ -22,12 +22,19 @@ from dpfit.cli.model_json import model_as_json
 from dpfit.cli.options import (
     Data,
     Delimiter,
+    Delta,
     Json,
+    LedgerFile,
+    MaxRows,
     MaxWeight,
+    Mu,
     Output,
     TableFormat,
+    Unit,
     Weight,
+    check_budget,
     input_path,
+    privacy,
 )
 from dpfit.cli.outputs import STANDARD, open_output
 from dpfit.cli.printing import (
@@ -57,7 +64,6 @@ EXAMPLES = (
 )
 
 # Options by their panel in the help.
-_privacy = functools.partial(typer.Option, rich_help_panel="Privacy")
 _model = functools.partial(typer.Option, rich_help_panel="Model")
 _reading = functools.partial(typer.Option, rich_help_panel="Reading the data")
 
@@ -73,7 +79,7 @@ def fit(
     output: Output,
     epsilon: Annotated[
         float | None,
-        _privacy(
+        privacy(
             "--epsilon",
             "-e",
             metavar="NUMBER",
@@ -81,54 +87,20 @@ def fit(
             "choice. Required unless --mu is given.",
         ),
     ] = None,
-    delta: Annotated[
-        float | None,
-        _privacy(
-            metavar="NUMBER",
-            help="Small probability by which the epsilon bound may be exceeded. Choose it far "
-            "below 1 / (number of people). Default: 1e-6.",
-        ),
-    ] = None,
-    mu: Annotated[
-        float | None,
-        _privacy(
-            metavar="NUMBER",
-            help="Budget as the mu of Gaussian differential privacy, instead of --epsilon.",
-        ),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        _privacy(
-            metavar="COLUMN",
-            help="A person-ID column, if a person can have several rows. All rows of a person are "
-            "then protected together. The column is not a feature. Needs --max-rows.",
-        ),
-    ] = None,
-    max_rows: Annotated[
-        int | None,
-        _privacy(
-            min=1,
-            metavar="NUMBER",
-            help="Largest number of rows to use per person. Needs --unit.",
-        ),
-    ] = None,
+    delta: Delta = None,
+    mu: Mu = None,
+    unit: Unit = None,
+    max_rows: MaxRows = None,
     weight: Weight = None,
     max_weight: MaxWeight = None,
     neighbors: Annotated[
         Neighbors,
-        _privacy(
+        privacy(
             help="What to hide: whether a row is in the data (add_remove), or what it contains "
             "(replace; the number of rows is then public)."
         ),
     ] = "add_remove",
-    ledger: Annotated[
-        Path | None,
-        _privacy(
-            metavar="LEDGER",
-            parser=input_path,
-            help="The ledger that pays for the fit. It refuses if its budget does not allow it.",
-        ),
-    ] = None,
+    ledger: LedgerFile = None,
     additive: Annotated[
         bool,
         _model("--additive", metavar="", help="Fit a curve instead of a line for each column."),
@@ -181,17 +153,11 @@ def fit(
     `dpfit budget add`). A fit that ends with an error spends nothing, unless the message says that
     the model was written. With --ledger, the cost is written down before anything is released.
     """
-    from dpfit._parameters import budget
-
-    if epsilon is None and mu is None:
-        raise wrong_use("no privacy budget is given", "--epsilon 1 is a common choice")
-    if (unit is None) != (max_rows is None):
-        raise wrong_use("--unit and --max-rows go together", "give both or neither")
     if (weight is None) != (max_weight is None):
         raise wrong_use("--weight and --max-weight go together", "give both or neither")
     if str(output) == STANDARD and json:
         raise wrong_use("-o - and --json both write to standard output", "choose one of them")
-    budget(epsilon, delta, mu)  # checked before anything is read
+    check_budget(epsilon, delta, mu, unit, max_rows)
     replaces_model = _is_model(output)
     if replaces_model and not force:
         raise wrong_use(

@@ -12,9 +12,6 @@ from dpfit._typing import Neighbors
 from dpfit.accounting import Charge, Ledger, LedgerEntry
 from dpfit.accounting.statement import rounded_down, rounded_up
 from dpfit.cli.costs import (
-    FIT,
-    MU,
-    OTHER,
     Cost,
     cost_of_fit,
     cost_of_model,
@@ -22,7 +19,7 @@ from dpfit.cli.costs import (
     cost_of_other,
 )
 from dpfit.cli.errors import failure, wrong_use
-from dpfit.cli.options import Json, input_path, output_path
+from dpfit.cli.options import Fits, Json, Models, Mus, Others, input_path, output_path
 from dpfit.cli.printing import epilog, print_json, print_note, print_text, unwrapped
 
 if TYPE_CHECKING:
@@ -133,30 +130,10 @@ def show(path: File, json: Json = False) -> None:
 
 def add(
     path: File,
-    models: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[MODEL]...", parser=input_path, help="Model files.", show_default=False
-        ),
-    ] = None,
-    fits: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fit",
-            metavar=FIT,
-            help="A dpfit fit with this budget, counted TIMES times. Can be repeated.",
-        ),
-    ] = None,
-    mus: Annotated[
-        list[str] | None,
-        typer.Option("--mu", metavar=MU, help="A Gaussian release. Can be repeated."),
-    ] = None,
-    others: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--other", metavar=OTHER, help="A release by any other method. Can be repeated."
-        ),
-    ] = None,
+    models: Models = None,
+    fits: Fits = None,
+    mus: Mus = None,
+    others: Others = None,
     what: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="What was released, for --fit, --mu and --other."),
