@@ -13,7 +13,7 @@ from dpfit._parameters import Budget, integer, one_of, real
 from dpfit._progress import rounds_done, rows_read
 from dpfit._typing import Missing
 from dpfit.engine.constants import Constants
-from dpfit.engine.fit import fit
+from dpfit.engine.fit import first_statistics, fit
 from dpfit.engine.strategy import Strategy
 from dpfit.engine.task import FitTask, Fitted
 from dpfit.exceptions import Code, NotFiniteError, ParameterError
@@ -143,14 +143,6 @@ class PrivateModel(FittedModel):
             raise ParameterError(
                 f"X must have at most {MOST_TERMS} columns, counting each level as a column"
             )
-        # All checks that need no data are done. Rows are read from here on.
-        reading = Reading(
-            missing,
-            self.n_jobs,
-            None if unit is None else self._rows_per_unit(),
-            rows_read(show=self.verbose, name=type(self).__name__),
-            max_weight=max_weight,
-        )
         task = FitTask(
             kinds,
             schema.target,
@@ -160,6 +152,15 @@ class PrivateModel(FittedModel):
             rows_per_unit=self._rows_per_unit(),
             progress=rounds_done(show=self.verbose, name=type(self).__name__),
             constants=self._constants,
+        )
+        # All checks that need no data are done. Rows are read from here on.
+        reading = Reading(
+            missing,
+            self.n_jobs,
+            None if unit is None else self._rows_per_unit(),
+            rows_read(show=self.verbose, name=type(self).__name__),
+            max_weight=max_weight,
+            first=first_statistics(task),
         )
         fitted: Fitted | None = None
         try:

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
-use memmap2::{Mmap, MmapMut, UncheckedAdvice};
+use memmap2::{Mmap, MmapMut, MmapOptions, UncheckedAdvice};
 
 use crate::error::{Error, Result};
 use crate::layout::Line;
@@ -22,7 +22,8 @@ const MOST_BYTES: usize = 1 << 60;
 pub(crate) enum Segment {
     /// The mapping, and the range of bytes that holds the lines.
     Memory(MmapMut, Range<usize>),
-    File(Mmap),
+    /// The mapping, whose first bytes hold the lines, and how many.
+    File(Mmap, usize),
 }
 
 impl Segment {
@@ -46,7 +47,7 @@ impl Segment {
         // Both mappings start at a page and hold whole lines.
         match self {
             Self::Memory(map, place) => bytemuck::cast_slice(&map[place.clone()]),
-            Self::File(map) => bytemuck::cast_slice(map),
+            Self::File(map, bytes) => bytemuck::cast_slice(&map[..*bytes]),
         }
     }
 
@@ -54,7 +55,7 @@ impl Segment {
     pub(crate) fn lines_mut(&mut self) -> &mut [Line] {
         match self {
             Self::Memory(map, place) => bytemuck::cast_slice_mut(&mut map[place.clone()]),
-            Self::File(_) => &mut [],
+            Self::File(..) => &mut [],
         }
     }
 
@@ -67,14 +68,25 @@ impl Segment {
         file.write_all(&lines[place.clone()])?;
         // SAFETY: the file has no name and this is its only handle, so nobody can change or shorten it.
         let map = unsafe { Mmap::map(&file)? };
-        *self = Self::File(map);
+        let bytes = map.len();
+        *self = Self::File(map, bytes);
         Ok(())
+    }
+
+    /// Map a file that nobody changes. Return the lines, which are its first `bytes` bytes, and a copy of the others.
+    #[allow(unsafe_code)]
+    pub(crate) fn open(file: &File, bytes: usize) -> Result<(Self, Vec<u8>)> {
+        // SAFETY: the caller promises that the file does not change. Such files are written once, in a folder that only
+        // this user can enter, and are then only removed, which leaves mappings as they are.
+        let map = unsafe { MmapOptions::new().populate().map(file)? };
+        let rest = map.get(bytes..).unwrap_or_default().to_vec();
+        Ok((Self::File(map, bytes), rest))
     }
 
     /// Move the lines back into memory, where they can be written.
     pub(crate) fn recall(&mut self) -> Result<()> {
-        if let Self::File(map) = self {
-            let mut memory = Self::new(map.len() / size_of::<Line>())?;
+        if let Self::File(_, bytes) = self {
+            let mut memory = Self::new(*bytes / size_of::<Line>())?;
             memory.lines_mut().copy_from_slice(self.lines());
             *self = memory;
         }
@@ -84,7 +96,7 @@ impl Segment {
     /// Free the memory of a segment in a file. The next pass reads the file again.
     #[allow(unsafe_code)]
     pub(crate) fn forget(&self) {
-        if let Self::File(map) = self {
+        if let Self::File(map, _) = self {
             // SAFETY: the mapping is of a file and read-only, so dropped pages come back with the same bytes.
             // Failure is ignored: the advice affects memory use only.
             let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
