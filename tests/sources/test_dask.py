@@ -38,6 +38,7 @@ from .engine_tables import (
     MARKER,
     MARKER_TEXT,
     SCHEMA,
+    assert_charged_first,
     chain,
     example,
     fitted,
@@ -121,6 +122,12 @@ def test_a_cluster_evaluates_as_a_frame_in_memory(client, large):
     with pytest.warns(InsecureSeedWarning):
         far = model.evaluate(frame, "price", random_state=1)
     assert far.to_dict() == local.to_dict()
+    assert all_is_forgotten(client)
+
+
+def test_a_ledger_is_charged_once_before_noise_is_drawn(client, tmp_path, monkeypatch):
+    rows = in_parts(table(2000).to_pandas()[["area", "floor", "price"]])
+    assert_charged_first(rows, tmp_path / "study.dpl", monkeypatch)
     assert all_is_forgotten(client)
 
 

@@ -182,6 +182,8 @@ class Executors:
             if len(missing) < len(self._parts):
                 frame = frame.where(frame["parts"].isin([json.dumps([part]) for part in missing]))
             for row in self._collected(frame, work, len(missing), MergeSums(work.statistic)):
+                if row["kind"] == "lost":
+                    raise _TablesLost
                 if row["kind"] != "sum":
                     continue
                 parts = json.loads(row["parts"])

@@ -36,7 +36,8 @@ class Row(NamedTuple):
 
     Its kind is "kept" (the text has the key of files), "ahead" or "not ahead" (a sum that was
     computed while the table was read, or could not be; the text has the number of the statistic),
-    "sum", "lost" (files were not found), "removed" (the text has the executor) or "failure".
+    "sum", "lost" (files are gone), "elsewhere" (files are on another executor), "removed" (the text
+    has the executor) or "failure".
     """
 
     kind: str
@@ -212,7 +213,8 @@ class AddUp:
             try:
                 total = summed_bytes(self.statistic, self._part(keeper, kept))
             except Lost:
-                yield Row("lost", row.parts)
+                here = kept.executor == keeper.executor
+                yield Row("lost" if here else "elsewhere", row.parts)
             else:
                 yield Row("sum", row.parts, packed=total)
             keeper.forget(kept, self.forgotten)

@@ -67,8 +67,8 @@ def describe() -> Callable[[], tuple[str | None, ...]]:
 
         missing = None
         try:
-            importlib.import_module("dpfit")
-            importlib.import_module("dpfit.sources.engines.worker")
+            for name in ("dpfit", "dpfit.sources.engines.worker", "pyarrow"):
+                importlib.import_module(name)
         except ImportError as error:
             missing = (error.name or "dpfit").partition(".")[0]
         dpfit, numpy = (None, None) if missing else (version("dpfit"), version("numpy"))
