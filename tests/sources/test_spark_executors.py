@@ -6,12 +6,14 @@ import shutil
 import signal
 import stat
 
+import numpy as np
 import pytest
 
 from dpfit import PrivateLinearRegression, SourceError
-from dpfit.sources.engines import executors
+from dpfit.sources.engines import executors, worker
 from dpfit.sources.engines.executors import Executors
 from dpfit.sources.engines.stages import AddUp, Read
+from dpfit.statistics import RowMap, Scale
 
 from .engine_tables import CLASSES, fitted, parquet_files, state, table
 from .local_spark import SPARK_MARKS, left_on_executors
@@ -35,6 +37,33 @@ def frame(spark, whole, tmp_path_factory):
 def expected(whole):
     """Return what a fit in memory gives."""
     return state(fitted(PrivateLinearRegression, whole.to_pandas()))
+
+
+def test_a_batch_and_its_blocks_are_read_from_files(tmp_path):
+    scale = Scale(2.0**-18)
+    row_map = RowMap([(0.0, 1.0, [(-1.0, 1.0, 0.5)])], (0.0, 1.0), scale, 0.5)
+    part = [([np.linspace(-1, 1, 1000)], np.linspace(0, 1, 1000))]
+    worker.pack_file(str(tmp_path / "batch"), part[0])
+    columns, target = worker.unpack_file(str(tmp_path / "batch"))
+    np.testing.assert_array_equal(columns, part[0][0])
+    np.testing.assert_array_equal(target, part[0][1])
+    (block,) = worker.Quantise(row_map, "error")(part)
+    (mapped,) = worker.MapRows(np.ones((2, 6)))([block])
+    for number, written in enumerate((block, mapped)):
+        path = str(tmp_path / str(number))
+        written.rows.save(path)
+        read = worker.Block.open(written.route, row_map.native(), path)
+        assert read.to_bytes() == written.to_bytes()
+        with pytest.raises(FileExistsError):
+            written.rows.save(path)
+        data = pathlib.Path(path).read_bytes()
+        for damaged in (data[:-1], data[:100], b"", data[:10] + b"x" + data[11:], data + b"x"):
+            pathlib.Path(path).write_bytes(damaged)
+            with pytest.raises(ValueError, match="file of rows"):
+                worker.Block.open(written.route, row_map.native(), path)
+        pathlib.Path(path).write_bytes(data)
+    with pytest.raises(ValueError, match=r"file of rows|row maps"):
+        worker.Block.open(block.route, row_map.native(), str(tmp_path / "1"))
 
 
 def before_sum(monkeypatch, number, act):

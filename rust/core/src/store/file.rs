@@ -10,7 +10,7 @@ use super::segment::Segment;
 use super::{Backing, Matrix, Store, within_bound};
 use crate::blob::{Reader, Writer};
 use crate::error::{Error, Result};
-use crate::layout::{LANES, Line};
+use crate::layout::LANES;
 use crate::rowmap::RowMap;
 
 /// What the end of a file is called.

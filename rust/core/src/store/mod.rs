@@ -170,12 +170,13 @@ impl Store {
         let room = |last: &mut Segment| last.lines_mut().len() / self.layout.lines() * LANES;
         let mut capacity = self.segments.last_mut().map_or(0, room);
         if self.segments.is_empty() || self.filled >= capacity {
+            let mut old = None;
             if let (Backing::Directory(directory), Some(last)) = (&self.backing, self.segments.last_mut()) {
-                last.spill(directory)?;
+                old = last.spill(directory)?;
             }
             let tiles = self.new_tiles(source.rows() - rows.start);
             let lines = tiles.checked_mul(self.layout.lines()).ok_or(Error::TooManyRows)?;
-            self.segments.push(Segment::new(lines)?);
+            self.segments.push(Segment::instead_of(old, lines)?);
             (self.filled, capacity) = (0, tiles * LANES);
         }
         let lane = self.filled % LANES;
@@ -276,9 +277,7 @@ fn within_bound(tile: &[Line], layout: Layout) -> bool {
         }
     }
     let target = |&target: &i32| target.unsigned_abs() <= 1 << 30;
-    is_small
-        && sums.iter().all(|&sum| sum <= 1 << (2 * BITS))
-        && targets(tile, layout).iter().all(target)
+    is_small && sums.iter().all(|&sum| sum <= 1 << (2 * BITS)) && targets(tile, layout).iter().all(target)
 }
 
 /// Copy one row of a tile, or zeros, into a lane of another tile.

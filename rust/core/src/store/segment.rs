@@ -5,6 +5,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
+use bytemuck::Zeroable;
 use memmap2::{Mmap, MmapMut, MmapOptions, UncheckedAdvice};
 
 use crate::error::{Error, Result};
@@ -59,18 +60,29 @@ impl Segment {
         }
     }
 
-    /// Move the lines into an unnamed file in `directory`. They are written before the file is mapped, so that a full disk
-    /// is an error and not a signal.
+    /// Move the lines into an unnamed file in `directory`, and return their memory, to use it again. They are written before
+    /// the file is mapped, so that a full disk is an error and not a signal.
     #[allow(unsafe_code)]
-    pub(crate) fn spill(&mut self, directory: &Path) -> Result<()> {
-        let Self::Memory(lines, place) = self else { return Ok(()) };
+    pub(crate) fn spill(&mut self, directory: &Path) -> Result<Option<Self>> {
+        let Self::Memory(lines, place) = self else { return Ok(None) };
         let mut file: File = tempfile::tempfile_in(directory)?;
         file.write_all(&lines[place.clone()])?;
         // SAFETY: the file has no name and this is its only handle, so nobody can change or shorten it.
         let map = unsafe { Mmap::map(&file)? };
         let bytes = map.len();
-        *self = Self::File(map, bytes);
-        Ok(())
+        Ok(Some(std::mem::replace(self, Self::File(map, bytes))))
+    }
+
+    /// Return `lines` lines of zeros, in the memory of `old` if that has the right size. The first access to new memory takes
+    /// longer than to fill it.
+    pub(crate) fn instead_of(old: Option<Self>, lines: usize) -> Result<Self> {
+        match old {
+            Some(mut old) if old.lines().len() == lines => {
+                old.lines_mut().fill(Line::zeroed());
+                Ok(old)
+            }
+            _ => Self::new(lines),
+        }
     }
 
     /// Map a file that nobody changes. Return the lines, which are its first `bytes` bytes, and a copy of the others.
