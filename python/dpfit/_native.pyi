@@ -160,6 +160,15 @@ class Rows:
 
         `matrices` are those of `mapped`, in order.
         """
+    def save(self, path: str) -> None:
+        """Write the rows to a new file, which only this user can read."""
+    @staticmethod
+    def open(row_map: RowMap, path: str, matrices: Sequence[_Floats] = ...) -> Rows:
+        """Map a file that `save` wrote for the same map; another file raises a `ValueError`.
+
+        The file must not change afterwards. It may be removed. `matrices` are those of `mapped`, in
+        order.
+        """
 
 @final
 class Gram:

@@ -59,6 +59,7 @@ class Code(enum.StrEnum):
     NEWER_VERSION = "newer-version"
     BUSY = "busy"
     COPIED = "copied"
+    WORKERS = "workers"
 
 
 class DpfitError(Exception):

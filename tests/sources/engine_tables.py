@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
+import dpfit.release
 from dpfit import (
     Categorical,
     Date,
     InsecureSeedWarning,
+    Ledger,
     PrivateAdditiveRegression,
     PrivateLinearRegression,
     Schema,
@@ -97,6 +100,27 @@ def chain(error):
         assert error.__cause__ is None
         error = error.__context__
     return " ".join(texts)
+
+
+def assert_charged_first(frame, path, monkeypatch):
+    """Fit with a ledger; check that it has one entry whenever noise is drawn, and afterwards."""
+    Ledger.create(path, epsilon=8, delta=1e-6, dataset="homes")
+    seen = []
+
+    class Noise(dpfit.release.Noise):
+        def __init__(self, *arguments):
+            # As another process would see it.
+            seen.append(len(Ledger(path).history()))
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(dpfit.release, "Noise", Noise)
+    schema = Schema({name: kind for name, kind in SCHEMA.items() if name in frame.columns})
+    model = PrivateLinearRegression(epsilon=0.5, delta=1e-8, ledger=path, schema=schema)
+    model.fit(frame, "price")
+    assert len(seen) > 1
+    assert set(seen) == {1}
+    (entry,) = Ledger(path).history()
+    assert entry.mu == pytest.approx(model.privacy_.mu)
 
 
 def with_units(whole, units, seed=1):

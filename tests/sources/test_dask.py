@@ -36,6 +36,7 @@ from .engine_tables import (
     MARKER,
     MARKER_TEXT,
     SCHEMA,
+    assert_charged_first,
     chain,
     example,
     fitted,
@@ -116,6 +117,12 @@ def test_a_cluster_evaluates_as_a_frame_in_memory(client, large):
         with pytest.warns(InsecureSeedWarning):
             far = model.evaluate(frame, "price", **options, **more)
         assert far.to_dict() == local.to_dict()
+    assert all_is_forgotten(client)
+
+
+def test_a_ledger_is_charged_once_before_noise_is_drawn(client, tmp_path, monkeypatch):
+    rows = in_parts(table(2000).to_pandas()[["area", "floor", "price"]])
+    assert_charged_first(rows, tmp_path / "study.dpl", monkeypatch)
     assert all_is_forgotten(client)
 
 
@@ -412,6 +419,3 @@ def test_a_block_travels():
     (mapped,) = worker.MapRows(np.ones((2, 6)))([block])
     assert pickle.loads(pickle.dumps(mapped)).to_bytes() == mapped.to_bytes()
     assert mapped.__sizeof__() == 2 * block.__sizeof__()
-    columns, target = worker.unpack(worker.pack(part[0]))
-    np.testing.assert_array_equal(columns, part[0][0])
-    np.testing.assert_array_equal(target, part[0][1])

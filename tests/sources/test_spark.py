@@ -1,10 +1,5 @@
 """Spark tables: the same bits as in memory, from a local Spark with two threads."""
 
-import os
-import pathlib
-import shutil
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -23,6 +18,8 @@ from dpfit import (
 )
 from dpfit.sources.engines.cluster import FAN_IN
 from dpfit.sources.engines.spark import SparkSource, _SparkParts
+from dpfit.sources.engines.stages import Read
+from dpfit.sources.engines.worker import as_blocks
 from dpfit.sources.frames import FrameSource
 from dpfit.sources.roles import Roles
 from dpfit.sources.source import Reading, tell_nothing
@@ -34,6 +31,7 @@ from .engine_tables import (
     MARKER,
     MARKER_TEXT,
     SCHEMA,
+    assert_charged_first,
     chain,
     example,
     fitted,
@@ -44,47 +42,10 @@ from .engine_tables import (
     with_holes,
     with_units,
 )
+from .local_spark import SPARK_MARKS, left_on_executors
 
+pytestmark = SPARK_MARKS
 READING = Reading("error", None, None, tell_nothing)
-
-
-def java():
-    """Return a path of Java, None if there is none."""
-    home = pathlib.Path(os.environ.get("JAVA_HOME", "/nowhere"), "bin", "java")
-    return str(home) if home.exists() else shutil.which("java")
-
-
-pytestmark = [
-    pytest.mark.skipif(java() is None, reason="Spark needs Java, and there is none"),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-    # Of the sockets between Python and Java, which end with the session.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
-
-
-@pytest.fixture(scope="module")
-def spark():
-    """Return a session; its time zone is not that of instants, and goes back and forth."""
-    from pyspark.sql import SparkSession
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        # A short session is over before better code is worth its making.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-        "spark.sql.session.timeZone": "America/New_York",
-        "spark.sql.shuffle.partitions": "3",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    builder = SparkSession.builder.master("local[2]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
 
 
 @pytest.fixture
@@ -175,7 +136,8 @@ def test_rows_are_mapped_by_the_executors(spark, load):
     assert kept(spark) == 0
 
 
-def test_many_parts_are_merged_by_workers(load):
+def test_many_parts_are_merged_by_workers(load, monkeypatch):
+    monkeypatch.setattr("dpfit.sources.engines.spark.checked_cores", lambda session: 10)
     whole = table(3000)
     frame = load(whole, 10)
     kinds = SCHEMA.resolve(whole.column_names[:-1], 7, SparkSource(frame, "price").declared)
@@ -183,6 +145,7 @@ def test_many_parts_are_merged_by_workers(load):
     for some, rows in ((frame, 3000), (frame.limit(5).repartition(10), 5)):
         read = SparkSource(some, "price").table(kinds, READING)
         try:
+            assert len(read._parts._executors._parts) == 10
             sums = read._parts.reduce(RowCount())
             assert 1 <= len(sums) <= FAN_IN
             assert merged(map(RowCount().read, sums)).rows == rows
@@ -190,18 +153,13 @@ def test_many_parts_are_merged_by_workers(load):
             read.free()
 
 
-def test_partitions_with_many_bytes_are_split(spark, load, monkeypatch):
-    monkeypatch.setattr("dpfit.sources.engines.spark._MOST_BYTES", 1000)
-    monkeypatch.setattr("dpfit.sources.engines.spark._GOOD_BYTES", 20_000)
-    monkeypatch.setattr("dpfit.sources.source._FEWEST_ROWS", 100)
-    monkeypatch.setattr("dpfit.sources.source._BATCH_VALUES", 100)
-    frame = load(table(30_000), 1)
+def test_there_is_one_part_for_each_core(load):
+    frame = load(table(3000), 64)
     kinds = SCHEMA.resolve(frame.columns[:-1], 7, SparkSource(frame, "price").declared)
     read = SparkSource(frame, "price").table(kinds, READING)
-    assert read._parts._count > 1
-    assert read.sum(RowCount()).rows == 30_000
+    assert read._parts._executors._parts == [0, 1]
+    assert read.sum(RowCount()).rows == 3000
     read.free()
-    assert kept(spark) == 0
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
@@ -209,6 +167,7 @@ def test_spark_forgets_the_rows_of_a_fit_that_ends_early(spark, load, monkeypatc
     def fail(self, statistic):
         if isinstance(statistic, Histograms):
             assert kept(spark) == 1
+            assert len(left_on_executors(spark)) == 1
             raise error
         return sums(self, statistic)
 
@@ -217,6 +176,7 @@ def test_spark_forgets_the_rows_of_a_fit_that_ends_early(spark, load, monkeypatc
     with pytest.raises(error):
         fitted(PrivateLinearRegression, load(table(100)))
     assert kept(spark) == 0
+    assert not left_on_executors(spark)
 
 
 def same_error(whole, frame, kind, y="price", **options):
@@ -263,6 +223,11 @@ def test_other_tables_of_spark_are_refused(load):
         fitted(PrivateLinearRegression, frame.select("area", "area", "price"))
 
 
+def test_a_ledger_is_charged_once_before_noise_is_drawn(load, tmp_path, monkeypatch):
+    frame = load(table(2000))
+    assert_charged_first(frame, tmp_path / "study.dpl", monkeypatch)
+
+
 def test_types_of_spark_declare_kinds(load):
     frame = load(table(10))
     source = SparkSource(frame, "price")
@@ -294,12 +259,12 @@ def test_dates_are_days_whatever_the_zone_of_the_session(spark):
     micros = np.datetime64("1960-11-06T01:30:00.123456").astype(np.int64).item()
     instant = micros // 86_400_000_000 + micros % 86_400_000_000 / 86_400_000_000
     expected = [-1.0, 1.25, instant, 1.5, 2.25]
-    read = SparkSource(frame.selectExpr("*", "0.0 as y"), "y").table(source.declared, READING)
-    try:
-        packed = read._parts._frame.collect()[0]["packed"]
-        columns, _ = read._parts._unpack(bytes(packed))
-    finally:
-        read.free()
+    with_target = SparkSource(frame.selectExpr("*", "0.0 as y"), "y")
+    names = [*with_target.names, "y"]
+    sent = frame.selectExpr("*", "0.0 as y").select(*with_target._columns(names)).toArrow()
+    kinds = with_target._sent(with_target.declared)
+    read = Read("", names, kinds, Roles("y"), None, 10, None, (), as_blocks)
+    ((columns, _),) = read._batches(iter(sent.to_batches()))
     assert [column.item() for column in columns] == expected
     # Predictors that give a column as it is.
     found = [
@@ -327,3 +292,4 @@ def test_what_a_partition_raises_is_not_shown(spark, load):
         fitted(PrivateLinearRegression, frame.mapInArrow(fail, frame.schema))
     assert "17" not in chain(caught.value)
     assert kept(spark) == 0
+    assert not left_on_executors(spark)

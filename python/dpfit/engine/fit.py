@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,19 @@ from dpfit.engine.task import FitTask, Fitted
 from dpfit.engine.threshold import Tails
 from dpfit.release import Releaser
 from dpfit.schema import Kind
-from dpfit.statistics import RowCount, RowMap, Scale, StoredTable, Table, WeightSum
+from dpfit.statistics import (
+    Histograms,
+    PowerBins,
+    RowCount,
+    RowMap,
+    Scale,
+    Statistic,
+    StoredTable,
+    Table,
+    WeightSum,
+)
 
-__all__ = ["Fitted", "fit"]
+__all__ = ["Fitted", "first_statistics", "fit"]
 
 # Shares of what is left for a first model of lines, and then for the look at its residuals.
 _FIRST = 0.2
@@ -111,6 +122,20 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
         of_target.is_seen,
         tuple(marginals),
     )
+
+
+def first_statistics(task: FitTask) -> tuple[Statistic[Any, Any], ...]:
+    """Return what a fit asks for first, as far as it is known before anything is released."""
+    ranges = task.constants.ranges
+    bins: list[PowerBins | None] = []
+    for kind in [*task.kinds, task.target]:
+        wanted = _wanted(kind)
+        if wanted not in ("range", None):
+            # How many bins there are between bounds depends on the number of rows.
+            return (RowCount(),)
+        powers = PowerBins(ranges.least_power, ranges.most_power)
+        bins.append(powers if wanted == "range" else None)
+    return RowCount(), Histograms(tuple(bins))
 
 
 def _rows(table: Table, task: FitTask, releaser: Releaser, budget: BudgetTracker) -> float:

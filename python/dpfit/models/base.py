@@ -13,7 +13,7 @@ from dpfit._parameters import Budget, integer, one_of, real
 from dpfit._progress import Progress
 from dpfit._typing import Missing
 from dpfit.engine.constants import Constants
-from dpfit.engine.fit import fit
+from dpfit.engine.fit import first_statistics, fit
 from dpfit.engine.strategy import Strategy
 from dpfit.engine.task import FitTask, Fitted
 from dpfit.exceptions import Code, NotFiniteError, ParameterError
@@ -153,16 +153,7 @@ class PrivateModel(FittedModel):
                 f"X must have at most {MOST_TERMS} columns, counting each level as a column"
                 + (" and indicators of missing values" if change is not None else "")
             )
-        # All checks that need no data are done. Rows are read from here on.
         progress = Progress(show=self.verbose, name=type(self).__name__)
-        reading = Reading(
-            missing,
-            self.n_jobs,
-            None if unit is None else self._rows_per_unit(),
-            progress.rows_read,
-            change,
-            max_weight=None if weight is None else max_weight,
-        )
         task = FitTask(
             columns,
             schema.target,
@@ -172,6 +163,16 @@ class PrivateModel(FittedModel):
             rows_per_unit=self._rows_per_unit(),
             progress=progress.rounds_done,
             constants=self._constants,
+        )
+        # All checks that need no data are done. Rows are read from here on.
+        reading = Reading(
+            missing,
+            self.n_jobs,
+            None if unit is None else self._rows_per_unit(),
+            progress.rows_read,
+            change,
+            max_weight=None if weight is None else max_weight,
+            first=first_statistics(task),
         )
         fitted: Fitted | None = None
         try:

@@ -12,6 +12,7 @@ import numpy as np
 from dpfit._typing import Array, Batch, Floats, Missing
 from dpfit.schema import Kind
 from dpfit.sources.units import Units
+from dpfit.statistics import Statistic
 from dpfit.statistics.table import LocalBatches, Table
 
 __all__ = [
@@ -66,6 +67,8 @@ class Reading:
         Makes other columns and another target of those of a batch, row by row.
     max_weight : float or None
         The largest weight of a row, if the last column contains weights.
+    first : tuple of Statistic
+        What will be summed first, so that one pass can sum all of them.
     """
 
     missing: Missing
@@ -74,6 +77,7 @@ class Reading:
     progress: Callable[[int], None]
     change: Change | None = None
     max_weight: float | None = None
+    first: tuple[Statistic[Any, Any], ...] = ()
 
 
 class Source(abc.ABC):
@@ -177,7 +181,8 @@ class LocalSource(Source):
                 memory_limit=self.store_limit,
                 max_weight=reading.max_weight,
                 free=self.close,
-            )
+            ),
+            reading.first,
         )
 
     @property

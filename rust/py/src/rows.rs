@@ -112,6 +112,25 @@ impl Rows {
         Ok(PyBytes::new(py, &bytes))
     }
 
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let store = &*self.0.try_read().map_err(in_use)?;
+        without_python(py, |_| store.save(&path))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (row_map, path, matrices=Vec::new()))]
+    fn open(
+        py: Python<'_>,
+        row_map: &RowMap,
+        path: PathBuf,
+        matrices: Vec<PyReadonlyArray2<'_, f64>>,
+    ) -> PyResult<Self> {
+        let matrices = matrices.iter().map(rounded_matrix).collect::<PyResult<Vec<_>>>()?;
+        let map = row_map.0.clone();
+        let store = without_python(py, |_| Store::open(map, &matrices, &path))?;
+        Ok(Self(RwLock::new(store)))
+    }
+
     #[staticmethod]
     #[pyo3(signature = (row_map, bytes, matrices=Vec::new()))]
     fn from_bytes(

@@ -11,6 +11,7 @@ from dpfit import _native
 from dpfit._typing import Floats, Missing
 from dpfit.exceptions import Code, SourceError
 from dpfit.schema import Kind
+from dpfit.sources.engines.versions import missing_module, no_module
 from dpfit.sources.engines.worker import AsPart, MapRows, Quantise, ToBlocks, as_blocks
 from dpfit.sources.shield import shielded
 from dpfit.sources.source import Reading, Source
@@ -27,8 +28,11 @@ S = TypeVar("S", bound=Sum)
 FAN_IN = 8
 
 
-def computed(act: Callable[[], T], engine: str) -> T:
+def computed(act: Callable[[], T], engine: str, python_hint: str | None = None) -> T:
     """Return what `act` returns; an error of the engine becomes one of dpfit.
+
+    With `python_hint`, which says how to choose the Python of workers, the error says so if a
+    module is missing there.
 
     Privacy
     -------
@@ -37,6 +41,16 @@ def computed(act: Callable[[], T], engine: str) -> T:
     """
 
     def problem(error: Exception) -> SourceError:
+        module = missing_module(error)
+        if python_hint is not None and module is not None:
+            return no_module(module, engine, python_hint)
+        if python_hint is not None and "PYTHON_VERSION_MISMATCH" in str(error):
+            return SourceError(
+                f"{engine}'s workers have another version of Python than this process",
+                code=Code.WORKERS,
+                subject="python",
+                hint=python_hint,
+            )
         return SourceError(
             f"{engine} could not compute the table ({type(error).__name__})",
             code=Code.FAILED,
@@ -67,8 +81,14 @@ class ClusterParts(BatchParts, BlockParts):
         self, missing: Missing, route: Route | None = None, max_weight: float | None = None
     ) -> None:
         self.missing, self.route, self.max_weight = missing, route, max_weight
-        as_batches = functools.partial(Batches, missing=missing, n_jobs=1, max_weight=max_weight)
-        self.as_part: AsPart = as_batches if route is None else as_blocks
+        self.as_part: AsPart = as_blocks
+        if route is None:
+            self.as_part = self.as_batches(missing, max_weight)
+
+    @staticmethod
+    def as_batches(missing: Missing, max_weight: float | None) -> AsPart:
+        """Return what makes a part of batches, which one thread sums."""
+        return functools.partial(Batches, missing=missing, n_jobs=1, max_weight=max_weight)
 
     @abc.abstractmethod
     def reduce(self, statistic: Statistic[Any, Any]) -> list[bytes]:

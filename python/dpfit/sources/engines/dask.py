@@ -14,6 +14,7 @@ from dpfit.schema import Kind
 from dpfit.sources.arrays import ArraySource
 from dpfit.sources.columns import encode_array
 from dpfit.sources.engines.cluster import FAN_IN, ClusterParts, ClusterSource, computed
+from dpfit.sources.engines.versions import Installed, check_installed, describe
 from dpfit.sources.engines.worker import (
     AsPart,
     Block,
@@ -32,6 +33,8 @@ from dpfit.sources.units import series_units, unit_ids
 from dpfit.statistics import Route, Statistic
 
 __all__ = ["DaskArraySource", "DaskFrameSource"]
+
+_PYTHON_HINT = "install the same versions there, or start the workers with a Python that has them"
 
 # The hash of a unit if hashes cannot be computed.
 _NO_HASH = 0
@@ -105,6 +108,7 @@ class DaskFrameSource(ClusterSource):
         """Let the workers convert the partitions to numbers, and keep them."""
         import dask
 
+        _check_workers()
         table, target, unit, hashes = self._table, self._target, self._unit, None
         if unit is not None:
             table, hashes = _by_unit(table, unit)
@@ -175,6 +179,7 @@ class DaskArraySource(ClusterSource):
         """Let the workers convert the partitions to numbers, and keep them."""
         import dask
 
+        _check_workers()
         encode = dask.delayed(_encode_array)
         settings = dask.delayed((list(kinds), reading.change), traverse=False)
         rows, y = _partitions(self._x), self._y
@@ -207,7 +212,7 @@ class _DaskParts(ClusterParts):
         import dask
 
         super().__init__(missing, route, max_weight)
-        self._parts: list[Any] = list(computed(lambda: dask.persist(*parts), "Dask"))
+        self._parts: list[Any] = list(computed(lambda: dask.persist(*parts), "Dask", _PYTHON_HINT))
 
     def reduce(self, statistic: Statistic[Any, Any]) -> list[bytes]:
         """Return one sum, from a tree of tasks."""
@@ -220,7 +225,7 @@ class _DaskParts(ClusterParts):
         while len(sums) > 1:
             starts = range(0, len(sums), FAN_IN)
             sums = [merged(sums[start : start + FAN_IN], asked) for start in starts]
-        (total,) = computed(lambda: dask.compute(*sums), "Dask")
+        (total,) = computed(lambda: dask.compute(*sums), "Dask", _PYTHON_HINT)
         if isinstance(total, Failure):
             raise total.error()
         return [] if total is None else [total]
@@ -240,6 +245,19 @@ class _DaskParts(ClusterParts):
         if distributed is not None:
             for future in distributed.futures_of(parts):
                 future.release()
+
+
+def _check_workers() -> None:
+    """Raise an error if a worker of the cluster cannot run dpfit."""
+    from dask.base import get_scheduler
+
+    # The client's method, if there is a client that will compute the table.
+    client: Any = getattr(get_scheduler(), "__self__", None)
+    if not hasattr(client, "run") or client.asynchronous:
+        return
+    found = computed(lambda: client.run(describe()), "Dask", _PYTHON_HINT)
+    workers = (Installed(*fields) for fields in found.values())
+    check_installed(workers, "Dask", _PYTHON_HINT)
 
 
 def _partitions(table: Any) -> list[Any]:

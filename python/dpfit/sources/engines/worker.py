@@ -5,6 +5,7 @@ Everything here is plain data that can be pickled, runs on one thread, and draws
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, TypeAlias
@@ -32,9 +33,9 @@ __all__ = [
     "encoded",
     "guarded",
     "merged_bytes",
-    "pack",
+    "pack_file",
     "summed_bytes",
-    "unpack",
+    "unpack_file",
 ]
 
 # Makes a part that a statistic can sum of what a worker holds.
@@ -101,25 +102,29 @@ def encoded(
     return [batch for batch in batches() if len(batch[1])]
 
 
-def pack(batch: Batch) -> bytes:
-    """Return a batch, whose columns are in a list, as bytes."""
+def pack_file(path: str, batch: Batch) -> None:
+    """Write a batch, whose columns are in a list, to a new file that only this user can read."""
     import pyarrow as pa
 
     columns = [pa.array(np.asarray(column)) for column in (*batch[0], batch[1])]
     names = [str(place) for place in range(len(columns))]
     rows = pa.RecordBatch.from_arrays(columns, names=names)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
+    with (
+        open(path, "xb", opener=_private) as file,
+        pa.ipc.new_stream(file, rows.schema) as writer,
+    ):
         writer.write_batch(rows)
-    packed: bytes = sink.getvalue().to_pybytes()
-    return packed
 
 
-def unpack(packed: bytes) -> Batch:
-    """Read what `pack` wrote."""
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def unpack_file(path: str) -> Batch:
+    """Read what `pack_file` wrote. The file must not change as long as the batch exists."""
     import pyarrow as pa
 
-    with pa.ipc.open_stream(packed) as reader:
+    with pa.memory_map(path) as file, pa.ipc.open_stream(file) as reader:
         rows = reader.read_next_batch()
     *columns, target = (column.to_numpy(zero_copy_only=False) for column in rows.columns)
     return columns, target
@@ -147,6 +152,12 @@ class Block:
     def read(cls, route: Route, packed: bytes) -> Self:
         """Read what `to_bytes` wrote."""
         return cls(route, route.read(packed), len(packed))
+
+    @classmethod
+    def open(cls, route: Route, row_map: _native.RowMap, path: str) -> Self:
+        """Read the file of rows that `row_map`, which is that of the route, and then others map."""
+        rows = _native.Rows.open(row_map, path, route.matrices)
+        return cls(route, rows, os.path.getsize(path))
 
     def to_bytes(self) -> bytes:
         """Return the rows, to move between trusted processes."""

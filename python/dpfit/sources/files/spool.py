@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import itertools
+import mmap
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpfit._typing import Array
-from dpfit.exceptions import Code, SourceError
 from dpfit.sources.source import Read
 
 __all__ = ["Spool"]
 
+# Arrays start at a multiple of this.
+_ALIGNMENT = 64
+
 
 class _Place(NamedTuple):
-    """The location of an array in the file."""
+    """Where the arrays of a batch are: in memory, or in the file from an offset on.
 
+    `size` is in bytes, and a multiple of the size of a page.
+    """
+
+    memory: mmap.mmap | None
     offset: int
+    size: int
     length: int
-    dtype: np.dtype[Any]
+    dtypes: tuple[np.dtype[Any], ...]
+
+    def starts(self) -> list[int]:
+        """Return where each array starts, and where the last ends."""
+        sizes = (_aligned(self.length * dtype.itemsize, _ALIGNMENT) for dtype in self.dtypes)
+        return list(itertools.accumulate(sizes, initial=0))
+
+    def arrays(self, memory: mmap.mmap, offset: int) -> Iterator[Array]:
+        """Yield the arrays, without a copy."""
+        for start, dtype in zip(self.starts(), self.dtypes, strict=False):
+            yield np.frombuffer(memory, dtype, self.length, offset + start)
 
 
 class Spool:
     """Keeps batches.
+
+    Arrays are copied: those of Arrow are in its pool, which keeps more memory than they need.
 
     Parameters
     ----------
@@ -39,49 +61,70 @@ class Spool:
 
     def __init__(self, memory_limit: int) -> None:
         self._limit, self._used = memory_limit, 0
-        self._batches: list[list[Array] | list[_Place]] = []
+        self._batches: list[_Place] = []
         self._file: io.FileIO | None = None
+        # The file, mapped to memory once it is read.
+        self._map: mmap.mmap | None = None
 
     def add(self, batch: Read) -> None:
         """Keep a batch, without its units."""
-        arrays = [*batch.columns, batch.target]
-        self._used += sum(array.nbytes for array in arrays)
+        arrays = [np.ascontiguousarray(array) for array in (*batch.columns, batch.target)]
+        dtypes = tuple(array.dtype for array in arrays)
+        place = _Place(None, 0, 0, len(batch.target), dtypes)
+        size = _aligned(max(place.starts()[-1], 1), mmap.PAGESIZE)
+        self._used += size
         if self._used <= self._limit:
-            self._batches.append(arrays)
-            return
+            memory = mmap.mmap(-1, size)
+            # The first access to each page takes time, so there should be few.
+            _advise(memory, "MADV_HUGEPAGE", 0, size)
+            place = place._replace(memory=memory, size=size)
+            for array, kept in zip(arrays, place.arrays(memory, 0), strict=True):
+                np.copyto(kept, array)
+        else:
+            place = place._replace(offset=self._write(arrays, place.starts(), size), size=size)
+        self._batches.append(place)
+
+    def _write(self, arrays: Sequence[Array], starts: Sequence[int], size: int) -> int:
+        """Write arrays to the end of the file; return where the batch starts."""
         if self._file is None:
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed by `close`
-        places = []
-        for array in arrays:
-            places.append(_Place(self._file.tell(), len(array), array.dtype))
-            data = np.ascontiguousarray(array).data.cast("B")
+        offset = self._file.seek(0, io.SEEK_END)
+        for array, start in zip(arrays, starts, strict=False):
+            self._file.seek(offset + start)
+            data = memoryview(array).cast("B")
             while data:
                 data = data[self._file.write(data) :]
-        self._batches.append(places)
+        self._file.truncate(offset + size)
+        return offset
 
     def __iter__(self) -> Iterator[Read]:
         """Yield all batches."""
-        for batch in self._batches:
-            *columns, target = (
-                self._load(part) if isinstance(part, _Place) else part for part in batch
-            )
+        if self._file is not None and self._map is None:
+            self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        for place in self._batches:
+            memory = place.memory or self._map
+            assert memory is not None
+            *columns, target = place.arrays(memory, place.offset)
             yield Read(columns, target)
-
-    def _load(self, place: _Place) -> Array:
-        array: Array = np.empty(place.length, dtype=place.dtype)
-        assert self._file is not None
-        self._file.seek(place.offset)
-        data = array.data.cast("B")
-        while data:
-            count = self._file.readinto(data)
-            if not count:
-                raise SourceError("a temporary file ends early", code=Code.TEMPORARY_FILE)
-            data = data[count:]
-        return array
+            if place.memory is None:
+                # The memory is free for the next batch. It is read again if somebody uses it.
+                _advise(memory, "MADV_DONTNEED", place.offset, place.size)
 
     def close(self) -> None:
         """Delete all batches."""
-        self._batches = []
+        # Memory is freed when nobody uses its arrays any more.
+        self._batches, self._map = [], None
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _aligned(size: int, step: int) -> int:
+    return -(-size // step) * step
+
+
+def _advise(memory: mmap.mmap, advice: str, start: int, length: int) -> None:
+    """Give advice about memory, which changes speed only; not all systems take it."""
+    if hasattr(mmap, advice):
+        with contextlib.suppress(OSError):
+            memory.madvise(getattr(mmap, advice), start, length)

@@ -34,12 +34,14 @@ impl Store {
             };
             for part in lines.chunks(tiles.max(1) * from) {
                 let tiles = part.len() / from;
+                let mut old = None;
                 if let (Backing::Directory(directory), Some(last)) =
                     (&mapped.backing, mapped.segments.last_mut())
                 {
-                    last.spill(directory)?;
+                    old = last.spill(directory)?;
                 }
-                let mut new = Segment::new(tiles.checked_mul(to).ok_or(Error::TooManyRows)?)?;
+                let lines = tiles.checked_mul(to).ok_or(Error::TooManyRows)?;
+                let mut new = Segment::instead_of(old, lines)?;
                 self.map_tiles(matrix, part, Some(new.lines_mut()), &mut (), execution, stop)?;
                 mapped.segments.push(new);
                 mapped.filled = tiles * LANES;

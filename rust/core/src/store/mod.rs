@@ -5,6 +5,7 @@
 
 mod batch;
 mod clip;
+mod file;
 mod mapped;
 mod matrix;
 mod pass;
@@ -169,12 +170,13 @@ impl Store {
         let room = |last: &mut Segment| last.lines_mut().len() / self.layout.lines() * LANES;
         let mut capacity = self.segments.last_mut().map_or(0, room);
         if self.segments.is_empty() || self.filled >= capacity {
+            let mut old = None;
             if let (Backing::Directory(directory), Some(last)) = (&self.backing, self.segments.last_mut()) {
-                last.spill(directory)?;
+                old = last.spill(directory)?;
             }
             let tiles = self.new_tiles(source.rows() - rows.start);
             let lines = tiles.checked_mul(self.layout.lines()).ok_or(Error::TooManyRows)?;
-            self.segments.push(Segment::new(lines)?);
+            self.segments.push(Segment::instead_of(old, lines)?);
             (self.filled, capacity) = (0, tiles * LANES);
         }
         let lane = self.filled % LANES;
@@ -265,13 +267,17 @@ impl Store {
 
 /// Return whether every row of a tile satisfies Σq² ≤ 2^30 and all targets are in range. Rows from outside are checked.
 fn within_bound(tile: &[Line], layout: Layout) -> bool {
-    let row = |lane: usize| {
-        let mut values = (0..layout.features()).map(|index| i64::from(feature(tile, index)[lane]));
-        values.clone().all(|value| value.abs() <= LARGEST.into())
-            && values.by_ref().map(|value| value * value).sum::<i64>() <= 1 << (2 * BITS)
-    };
+    let (mut sums, mut is_small) = ([0_i64; LANES], true);
+    for index in 0..layout.features() {
+        for (sum, &value) in sums.iter_mut().zip(feature(tile, index)) {
+            let value = i32::from(value);
+            // -2^15 has no negative that fits.
+            is_small &= value >= -i32::from(LARGEST);
+            *sum += i64::from(value * value);
+        }
+    }
     let target = |&target: &i32| target.unsigned_abs() <= 1 << 30;
-    (0..LANES).all(row) && targets(tile, layout).iter().all(target)
+    is_small && sums.iter().all(|&sum| sum <= 1 << (2 * BITS)) && targets(tile, layout).iter().all(target)
 }
 
 /// Copy one row of a tile, or zeros, into a lane of another tile.

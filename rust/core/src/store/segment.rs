@@ -5,7 +5,8 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
-use memmap2::{Mmap, MmapMut};
+use bytemuck::Zeroable;
+use memmap2::{Mmap, MmapMut, MmapOptions};
 
 use crate::error::{Error, Result};
 use crate::layout::Line;
@@ -22,7 +23,8 @@ const MOST_BYTES: usize = 1 << 60;
 pub(crate) enum Segment {
     /// The mapping, and the range of bytes that holds the lines.
     Memory(MmapMut, Range<usize>),
-    File(Mmap),
+    /// The mapping, whose first bytes hold the lines, and how many.
+    File(Mmap, usize),
 }
 
 impl Segment {
@@ -46,7 +48,7 @@ impl Segment {
         // Both mappings start at a page and hold whole lines.
         match self {
             Self::Memory(map, place) => bytemuck::cast_slice(&map[place.clone()]),
-            Self::File(map) => bytemuck::cast_slice(map),
+            Self::File(map, bytes) => bytemuck::cast_slice(&map[..*bytes]),
         }
     }
 
@@ -54,27 +56,49 @@ impl Segment {
     pub(crate) fn lines_mut(&mut self) -> &mut [Line] {
         match self {
             Self::Memory(map, place) => bytemuck::cast_slice_mut(&mut map[place.clone()]),
-            Self::File(_) => &mut [],
+            Self::File(..) => &mut [],
         }
     }
 
-    /// Move the lines into an unnamed file in `directory`. They are written before the file is mapped, so that a full disk
-    /// is an error and not a signal.
+    /// Move the lines into an unnamed file in `directory`, and return their memory, to use it again. They are written before
+    /// the file is mapped, so that a full disk is an error and not a signal.
     #[allow(unsafe_code)]
-    pub(crate) fn spill(&mut self, directory: &Path) -> Result<()> {
-        let Self::Memory(lines, place) = self else { return Ok(()) };
+    pub(crate) fn spill(&mut self, directory: &Path) -> Result<Option<Self>> {
+        let Self::Memory(lines, place) = self else { return Ok(None) };
         let mut file: File = tempfile::tempfile_in(directory)?;
         file.write_all(&lines[place.clone()])?;
         // SAFETY: the file has no name and this is its only handle, so nobody can change or shorten it.
         let map = unsafe { Mmap::map(&file)? };
-        *self = Self::File(map);
-        Ok(())
+        let bytes = map.len();
+        Ok(Some(std::mem::replace(self, Self::File(map, bytes))))
+    }
+
+    /// Return `lines` lines of zeros, in the memory of `old` if that has the right size. The first access to new memory takes
+    /// longer than to fill it.
+    pub(crate) fn instead_of(old: Option<Self>, lines: usize) -> Result<Self> {
+        match old {
+            Some(mut old) if old.lines().len() == lines => {
+                old.lines_mut().fill(Line::zeroed());
+                Ok(old)
+            }
+            _ => Self::new(lines),
+        }
+    }
+
+    /// Map a file that nobody changes. Return the lines, which are its first `bytes` bytes, and a copy of the others.
+    #[allow(unsafe_code)]
+    pub(crate) fn open(file: &File, bytes: usize) -> Result<(Self, Vec<u8>)> {
+        // SAFETY: the caller promises that the file does not change. Such files are written once, in a folder that only
+        // this user can enter, and are then only removed, which leaves mappings as they are.
+        let map = unsafe { MmapOptions::new().populate().map(file)? };
+        let rest = map.get(bytes..).unwrap_or_default().to_vec();
+        Ok((Self::File(map, bytes), rest))
     }
 
     /// Move the lines back into memory, where they can be written.
     pub(crate) fn recall(&mut self) -> Result<()> {
-        if let Self::File(map) = self {
-            let mut memory = Self::new(map.len() / size_of::<Line>())?;
+        if let Self::File(_, bytes) = self {
+            let mut memory = Self::new(*bytes / size_of::<Line>())?;
             memory.lines_mut().copy_from_slice(self.lines());
             *self = memory;
         }
@@ -86,7 +110,7 @@ impl Segment {
     pub(crate) fn forget(&self) {
         // Windows has no such advice, and drops pages of files when memory is short.
         #[cfg(unix)]
-        if let Self::File(map) = self {
+        if let Self::File(map, _) = self {
             // SAFETY: the mapping is of a file and read-only, so dropped pages come back with the same bytes.
             // Failure is ignored: the advice affects memory use only.
             let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
