@@ -13,6 +13,7 @@ mod columns;
 mod kernel;
 mod mapper;
 pub mod quantise;
+mod runs;
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -22,6 +23,7 @@ use crate::layout::MOST_FEATURES;
 pub(crate) use bounded::quantise_bounded;
 pub use columns::{Column, Target};
 pub(crate) use mapper::Mapper;
+pub(crate) use runs::{Kind as RunKind, Run};
 
 /// What to do with a row whose norm is above one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

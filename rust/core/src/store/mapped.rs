@@ -2,6 +2,7 @@
 
 use super::batch::{BLOCK_TILES, Sink};
 use super::segment::Segment;
+use super::matrix::{Found, Sparse};
 use super::{Backing, FILE_LINES, Matrix, Store};
 use crate::error::{Error, Result};
 use crate::execution::{Execution, Path, Stop, waves};
@@ -92,6 +93,8 @@ impl Store {
     ) -> Result<()> {
         let (from, to) = (self.layout.lines(), Layout::new(matrix.outputs()).lines());
         let total = tiles.len() / from;
+        // Rows that were not mapped before consist of runs.
+        let sparse = if self.key == self.map.key() { Sparse::new(matrix, &self.map.runs()) } else { None };
         waves(total, wave_tiles::<S>(matrix, execution), stop, |wave| {
             // All threads get the same number of blocks, which fit the caches.
             let blocks = wave.len().div_ceil(BLOCK_TILES).next_multiple_of(execution.threads());
@@ -106,7 +109,7 @@ impl Store {
             let last = execution.fold(
                 wave.len() * LANES * cost(matrix),
                 items,
-                || (Mapping::new(matrix), bytemuck::zeroed_vec::<Line>(lines), shared.take()),
+                || (Mapping::new(matrix, sparse.as_ref()), bytemuck::zeroed_vec::<Line>(lines), shared.take()),
                 |(mapping, buffer, part), (block, place)| {
                     let mapped = match place {
                         Some(mapped) => mapped,
@@ -143,21 +146,28 @@ fn wave_tiles<S: Sink>(matrix: &Matrix, execution: &Execution) -> usize {
 /// The map of a tile, with buffers that are reused for the next tile.
 struct Mapping<'a> {
     matrix: &'a Matrix,
+    sparse: Option<(&'a Sparse, Found)>,
     layout: Layout,
     lines: Vec<Line>,
     products: Vec<Lanes>,
 }
 
 impl<'a> Mapping<'a> {
-    fn new(matrix: &'a Matrix) -> Self {
+    fn new(matrix: &'a Matrix, sparse: Option<&'a Sparse>) -> Self {
         let layout = Layout::new(matrix.outputs());
         let products = vec![Lanes([0.0; LANES]); matrix.outputs()];
-        Self { matrix, layout, lines: bytemuck::zeroed_vec(matrix.lines()), products }
+        let sparse = sparse.map(|sparse| (sparse, sparse.found()));
+        Self { matrix, sparse, layout, lines: bytemuck::zeroed_vec(matrix.lines()), products }
     }
 
     /// Map a tile to a tile.
     fn apply(&mut self, path: Path, tile: &[Line], layout: Layout, out: &mut [Line]) {
-        let squares = self.matrix.multiply(path, tile, &mut self.lines, &mut self.products);
+        let squares = match &mut self.sparse {
+            Some((sparse, found)) => sparse.multiply(self.matrix, path, tile, found, &mut self.products),
+            None => None,
+        };
+        let squares =
+            squares.unwrap_or_else(|| self.matrix.multiply(path, tile, &mut self.lines, &mut self.products));
         let weights = quantise_bounded(path, &self.products, &squares, self.layout, out);
         let (from, to) = (targets(tile, layout), targets_mut(out, self.layout));
         for lane in 0..LANES {

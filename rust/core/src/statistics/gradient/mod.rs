@@ -74,7 +74,7 @@ impl PassSums for Products {
         match path.kind() {
             Kind::Portable => portable(group, layout, residuals, &mut self.0),
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => avx2::products(group, layout, residuals, &mut self.0),
+            Kind::Avx2 | Kind::Avx512 => avx2::products(group, layout, residuals, &mut self.0),
         }
     }
 

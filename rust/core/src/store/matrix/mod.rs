@@ -3,10 +3,13 @@
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod avx2;
+mod sparse;
 #[cfg(test)]
 mod tests;
 
 use xxhash_rust::xxh3::Xxh3;
+
+pub(super) use sparse::{Found, Sparse};
 
 use super::theta::{LOW_BITS, split};
 use crate::error::{Error, Result, parameter};
@@ -154,6 +157,8 @@ impl Matrix {
             Kind::Portable => self.multiply_portable(tile, products),
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => avx2::multiply(self, tile, lines, products),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => avx2::multiply_wide(self, tile, lines, products),
         }
     }
 

@@ -39,7 +39,7 @@ impl Residuals {
         match path.kind() {
             Kind::Portable => portable(group, layout, theta, clip, self),
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => avx2::residuals(group, layout, theta, clip, self),
+            Kind::Avx2 | Kind::Avx512 => avx2::residuals(group, layout, theta, clip, self),
         }
     }
 }
