@@ -73,8 +73,7 @@ class PredictionsAndResiduals:
     def __call__(self, batch: Batch) -> Batch:
         """Return predictions and residuals of some rows."""
         columns, target = batch
-        separate = columns if isinstance(columns, list) else list(columns.T)
-        predictions = self.model.predict(separate)
+        predictions = self.model.predict(columns)
         return [predictions], np.asarray(target, dtype=np.float64) - predictions
 
 

@@ -9,6 +9,7 @@ mod convert;
 mod enter;
 mod error;
 mod noise;
+mod predict;
 mod row_map;
 mod rows;
 mod statistics;
@@ -52,6 +53,8 @@ mod _native {
 
     #[pymodule_export]
     use super::noise::{Entropy, rounded_gaussian};
+    #[pymodule_export]
+    use super::predict::{Additive, Forms};
     #[pymodule_export]
     use super::row_map::RowMap;
     #[pymodule_export]

@@ -94,22 +94,19 @@ struct Parts<'a> {
     sums: Vec<i64>,
 }
 
+/// The most tiles whose residuals can be added in 16 bits: both parts of a residual are at most 1024.
+const SHORT_TILES: usize = 16;
+/// The number of edges that are compared at a time: their sums fit the registers.
+const EDGES: usize = 4;
+
 impl PassSums for Parts<'_> {
     fn add(&mut self, path: Path, group: &[Line], layout: Layout, residuals: &Residuals) {
-        for (tile, [high, low]) in group.chunks_exact(layout.lines()).zip(residuals.tiles()) {
-            let mut clipped = [0; LANES];
-            for lane in 0..LANES {
-                clipped[lane] = (i32::from(high[lane]) << RESIDUAL_LOW_BITS) + i32::from(low[lane]);
-            }
-            for Feature { place, edges, first } in self.features {
-                let places = path.run(
-                    #[inline(always)]
-                    || places(feature(tile, *place), edges),
-                );
-                for lane in 0..LANES {
-                    self.sums[first + places[lane] as usize] += i64::from(clipped[lane]);
-                }
-            }
+        let groups = group.chunks(SHORT_TILES * layout.lines()).zip(residuals.tiles().chunks(SHORT_TILES));
+        for (group, residuals) in groups {
+            path.run(
+                #[inline(always)]
+                || self.add_short(group, layout, residuals),
+            );
         }
     }
 
@@ -118,16 +115,56 @@ impl PassSums for Parts<'_> {
     }
 }
 
-/// Return the number of edges that are at most the value, for every row of a tile.
-#[inline(always)]
-fn places(values: &[i16; LANES], edges: &[i16]) -> [i16; LANES] {
-    let mut places = [0; LANES];
-    for &edge in edges {
-        for lane in 0..LANES {
-            places[lane] += i16::from(values[lane] >= edge);
+impl Parts<'_> {
+    /// Add at most [`SHORT_TILES`] tiles.
+    #[inline(always)]
+    fn add_short(&mut self, group: &[Line], layout: Layout, residuals: &[[[i16; LANES]; 2]]) {
+        let tiles = group.len() / layout.lines();
+        let [high, low] = [0, 1].map(|part| {
+            residuals[..tiles].iter().flat_map(|parts| &parts[part]).map(|&value| i64::from(value)).sum::<i64>()
+        });
+        let total = (high << RESIDUAL_LOW_BITS) + low;
+        for Feature { place, edges, first } in self.features {
+            let sums = &mut self.sums[*first..=first + edges.len()];
+            let mut before = 0;
+            for (edges, sums) in edges.chunks(EDGES).zip(sums.chunks_mut(EDGES)) {
+                // Missing edges are copies of the last one.
+                let four = std::array::from_fn(|i| edges[i.min(edges.len() - 1)]);
+                let below = below(group, layout, *place, &four, residuals);
+                for (sum, below) in sums.iter_mut().zip(&below[..edges.len()]) {
+                    *sum += below - before;
+                    before = *below;
+                }
+            }
+            sums[edges.len()] += total - before;
         }
     }
-    places
+}
+
+/// Return the sums of the residuals of rows whose value is below an edge.
+#[inline(always)]
+fn below(
+    group: &[Line],
+    layout: Layout,
+    place: usize,
+    edges: &[i16; EDGES],
+    residuals: &[[[i16; LANES]; 2]],
+) -> [i64; EDGES] {
+    let mut sums = [[[0i16; LANES]; 2]; EDGES];
+    for (tile, [high, low]) in group.chunks_exact(layout.lines()).zip(residuals) {
+        let values = feature(tile, place);
+        for (&edge, [high_sums, low_sums]) in edges.iter().zip(&mut sums) {
+            for lane in 0..LANES {
+                let mask = -i16::from(values[lane] < edge);
+                high_sums[lane] = high_sums[lane].wrapping_add(high[lane] & mask);
+                low_sums[lane] = low_sums[lane].wrapping_add(low[lane] & mask);
+            }
+        }
+    }
+    sums.map(|parts| {
+        let [high, low] = parts.map(|part| part.into_iter().map(i32::from).sum::<i32>());
+        (i64::from(high) << RESIDUAL_LOW_BITS) + i64::from(low)
+    })
 }
 
 #[cfg(test)]
@@ -135,10 +172,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_on_an_edge_is_above_it() {
-        let mut values = [0; LANES];
-        values[..7].copy_from_slice(&[i16::MIN, -6, -5, -4, 0, 7, i16::MAX]);
-        assert_eq!(places(&values, &[-5, 0, 7])[..7], [0, 0, 1, 1, 2, 3, 3]);
+    fn sums_are_by_value_also_of_the_largest_residuals() {
+        let layout = Layout::new(3);
+        let edges: Vec<i16> = vec![i16::MIN, -5, 0, 7, 900, i16::MAX];
+        let (tiles, largest) = (2 * SHORT_TILES - 1, 1 << (2 * RESIDUAL_LOW_BITS));
+        let mut group = vec![Line([0; 32]); tiles * layout.lines()];
+        let values = [i16::MIN, -6, -5, -4, 0, 6, 7, 899, 900, i16::MAX];
+        let mut expected = vec![0i64; edges.len() + 1];
+        let mut residuals = Vec::new();
+        for (index, tile) in group.chunks_exact_mut(layout.lines()).enumerate() {
+            let mut parts = [[0; LANES]; 2];
+            for lane in 0..LANES {
+                let value = values[(index * LANES + lane) % values.len()];
+                crate::layout::feature_mut(tile, 1)[lane] = value;
+                let residual = [largest, -largest, largest, 1023, -1][(index + 3 * lane) % 5];
+                parts[0][lane] = (residual >> RESIDUAL_LOW_BITS) as i16;
+                parts[1][lane] = (residual & ((1 << RESIDUAL_LOW_BITS) - 1)) as i16;
+                expected[edges.iter().filter(|&&edge| value >= edge).count()] += i64::from(residual);
+            }
+            residuals.push(parts);
+        }
+        for path in Path::available() {
+            let features = [Feature { place: 1, edges: &edges, first: 0 }];
+            let mut parts = Parts { features: &features, sums: vec![0; edges.len() + 1] };
+            let short = group.chunks(SHORT_TILES * layout.lines()).zip(residuals.chunks(SHORT_TILES));
+            for (group, residuals) in short {
+                path.run(|| parts.add_short(group, layout, residuals));
+            }
+            assert_eq!(parts.sums, expected);
+        }
     }
 
     #[test]
