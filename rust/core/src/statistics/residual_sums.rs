@@ -94,8 +94,9 @@ struct Parts<'a> {
     sums: Vec<i64>,
 }
 
-/// The most tiles whose residuals can be added in 16 bits: both parts of a residual are at most 1024.
+/// Tiles that are added at a time: the sum of their residuals, of up to 2^20, fits 32 bits.
 const SHORT_TILES: usize = 16;
+const SHORT_ROWS: usize = SHORT_TILES * LANES;
 /// The number of edges that are compared at a time: their sums fit the registers.
 const EDGES: usize = 4;
 
@@ -118,53 +119,53 @@ impl PassSums for Parts<'_> {
 impl Parts<'_> {
     /// Add at most [`SHORT_TILES`] tiles.
     #[inline(always)]
-    fn add_short(&mut self, group: &[Line], layout: Layout, residuals: &[[[i16; LANES]; 2]]) {
-        let tiles = group.len() / layout.lines();
-        let [high, low] = [0, 1].map(|part| {
-            residuals[..tiles].iter().flat_map(|parts| &parts[part]).map(|&value| i64::from(value)).sum::<i64>()
-        });
-        let total = (high << RESIDUAL_LOW_BITS) + low;
+    fn add_short(&mut self, group: &[Line], layout: Layout, parts: &[[[i16; LANES]; 2]]) {
+        // Rows that do not exist have a residual of zero.
+        let (mut residuals, mut values) = ([0i32; SHORT_ROWS], [0i32; SHORT_ROWS]);
+        let (tiles, _) = residuals.as_chunks_mut::<LANES>();
+        for ((to, [high, low]), _) in tiles.iter_mut().zip(parts).zip(group.chunks_exact(layout.lines())) {
+            for lane in 0..LANES {
+                to[lane] = (i32::from(high[lane]) << RESIDUAL_LOW_BITS) + i32::from(low[lane]);
+            }
+        }
+        let total = residuals.iter().sum::<i32>();
         for Feature { place, edges, first } in self.features {
+            let (tiles, _) = values.as_chunks_mut::<LANES>();
+            for (to, tile) in tiles.iter_mut().zip(group.chunks_exact(layout.lines())) {
+                let from = feature(tile, *place);
+                for lane in 0..LANES {
+                    to[lane] = i32::from(from[lane]);
+                }
+            }
             let sums = &mut self.sums[*first..=first + edges.len()];
             let mut before = 0;
             for (edges, sums) in edges.chunks(EDGES).zip(sums.chunks_mut(EDGES)) {
                 // Missing edges are copies of the last one.
-                let four = std::array::from_fn(|i| edges[i.min(edges.len() - 1)]);
-                let below = below(group, layout, *place, &four, residuals);
+                let four = std::array::from_fn(|i| i32::from(edges[i.min(edges.len() - 1)]));
+                let below = below(&values, &residuals, &four);
                 for (sum, below) in sums.iter_mut().zip(&below[..edges.len()]) {
-                    *sum += below - before;
+                    *sum += i64::from(below - before);
                     before = *below;
                 }
             }
-            sums[edges.len()] += total - before;
+            sums[edges.len()] += i64::from(total - before);
         }
     }
 }
 
 /// Return the sums of the residuals of rows whose value is below an edge.
+///
+/// The loop over rows is the outer one, so that compilers use vectors of rows.
 #[inline(always)]
-fn below(
-    group: &[Line],
-    layout: Layout,
-    place: usize,
-    edges: &[i16; EDGES],
-    residuals: &[[[i16; LANES]; 2]],
-) -> [i64; EDGES] {
-    let mut sums = [[[0i16; LANES]; 2]; EDGES];
-    for (tile, [high, low]) in group.chunks_exact(layout.lines()).zip(residuals) {
-        let values = feature(tile, place);
-        for (&edge, [high_sums, low_sums]) in edges.iter().zip(&mut sums) {
-            for lane in 0..LANES {
-                let mask = -i16::from(values[lane] < edge);
-                high_sums[lane] = high_sums[lane].wrapping_add(high[lane] & mask);
-                low_sums[lane] = low_sums[lane].wrapping_add(low[lane] & mask);
-            }
+fn below(values: &[i32; SHORT_ROWS], residuals: &[i32; SHORT_ROWS], edges: &[i32; EDGES]) -> [i32; EDGES] {
+    let mut sums = [0i32; EDGES];
+    for row in 0..SHORT_ROWS {
+        for edge in 0..EDGES {
+            let residual = if values[row] < edges[edge] { residuals[row] } else { 0 };
+            sums[edge] = sums[edge].wrapping_add(residual);
         }
     }
-    sums.map(|parts| {
-        let [high, low] = parts.map(|part| part.into_iter().map(i32::from).sum::<i32>());
-        (i64::from(high) << RESIDUAL_LOW_BITS) + i64::from(low)
-    })
+    sums
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::batch::{BLOCK_TILES, Sink};
 use super::segment::Segment;
-use super::matrix::{Found, Sparse};
+use super::matrix::{Buffers, Sparse, TILES};
 use super::{Backing, FILE_LINES, Matrix, Store};
 use crate::error::{Error, Result};
 use crate::execution::{Execution, Path, Stop, waves};
@@ -115,8 +115,8 @@ impl Store {
                         Some(mapped) => mapped,
                         None => &mut buffer[..block.len() / from * to],
                     };
-                    for (tile, out) in block.chunks_exact(from).zip(mapped.chunks_exact_mut(to)) {
-                        mapping.apply(execution.path(), tile, self.layout, out);
+                    for (tiles, out) in block.chunks(TILES * from).zip(mapped.chunks_mut(TILES * to)) {
+                        mapping.apply(execution.path(), tiles, self.layout, out);
                     }
                     S::add(part, execution.path(), mapped, mapping.layout);
                     Ok(())
@@ -146,7 +146,7 @@ fn wave_tiles<S: Sink>(matrix: &Matrix, execution: &Execution) -> usize {
 /// The map of a tile, with buffers that are reused for the next tile.
 struct Mapping<'a> {
     matrix: &'a Matrix,
-    sparse: Option<(&'a Sparse, Found)>,
+    sparse: Option<(&'a Sparse, Buffers)>,
     layout: Layout,
     lines: Vec<Line>,
     products: Vec<Lanes>,
@@ -156,24 +156,33 @@ impl<'a> Mapping<'a> {
     fn new(matrix: &'a Matrix, sparse: Option<&'a Sparse>) -> Self {
         let layout = Layout::new(matrix.outputs());
         let products = vec![Lanes([0.0; LANES]); matrix.outputs()];
-        let sparse = sparse.map(|sparse| (sparse, sparse.found()));
+        let sparse = sparse.map(|sparse| (sparse, sparse.buffers()));
         Self { matrix, sparse, layout, lines: bytemuck::zeroed_vec(matrix.lines()), products }
     }
 
-    /// Map a tile to a tile.
-    fn apply(&mut self, path: Path, tile: &[Line], layout: Layout, out: &mut [Line]) {
-        let squares = match &mut self.sparse {
-            Some((sparse, found)) => sparse.multiply(self.matrix, path, tile, found, &mut self.products),
-            None => None,
-        };
-        let squares =
-            squares.unwrap_or_else(|| self.matrix.multiply(path, tile, &mut self.lines, &mut self.products));
-        let weights = quantise_bounded(path, &self.products, &squares, self.layout, out);
-        let (from, to) = (targets(tile, layout), targets_mut(out, self.layout));
-        for lane in 0..LANES {
-            let place = target_lane(lane);
-            // A cast rounds toward zero. A weight of one changes nothing: 31 bits are exact in a double.
-            to[place] = (f64::from(from[place]) * weights.0[lane]) as i32;
+    /// Map at most [`TILES`] tiles to tiles.
+    fn apply(&mut self, path: Path, tiles: &[Line], layout: Layout, out: &mut [Line]) {
+        if let Some((sparse, buffers)) = &mut self.sparse {
+            sparse.multiply(path, tiles, layout, buffers);
         }
+        let places = out.chunks_exact_mut(self.layout.lines());
+        for (index, (tile, out)) in tiles.chunks_exact(layout.lines()).zip(places).enumerate() {
+            let squares = self.products(path, index, tile);
+            let weights = quantise_bounded(path, &self.products, &squares, self.layout, out);
+            let (from, to) = (targets(tile, layout), targets_mut(out, self.layout));
+            for lane in 0..LANES {
+                let place = target_lane(lane);
+                // A cast rounds toward zero. A weight of one changes nothing: 31 bits are exact in a double.
+                to[place] = (f64::from(from[place]) * weights.0[lane]) as i32;
+            }
+        }
+    }
+
+    /// Write the products of a tile's rows with the matrix; return the sum of their squares for every row.
+    fn products(&mut self, path: Path, index: usize, tile: &[Line]) -> Lanes {
+        let known = self.sparse.as_ref().and_then(|(sparse, buffers)| {
+            sparse.products(self.matrix, path, index, buffers, &mut self.products)
+        });
+        known.unwrap_or_else(|| self.matrix.multiply(path, tile, &mut self.lines, &mut self.products))
     }
 }

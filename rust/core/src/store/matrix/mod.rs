@@ -9,7 +9,7 @@ mod tests;
 
 use xxhash_rust::xxh3::Xxh3;
 
-pub(super) use sparse::{Found, Sparse};
+pub(super) use sparse::{Buffers, Sparse, TILES};
 
 use super::theta::{LOW_BITS, split};
 use crate::error::{Error, Result, parameter};

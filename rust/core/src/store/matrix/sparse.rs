@@ -12,13 +12,15 @@ mod simd;
 
 use super::Matrix;
 use crate::execution::{Kind as PathKind, Path};
-use crate::layout::{LANES, Line, feature};
+use crate::layout::{LANES, Layout, Line, feature};
 use crate::rowmap::{Run, RunKind};
 use crate::source::Lanes;
 use crate::store::theta::{LOW_BITS, split};
 
 /// Columns of the matrix that are multiplied together.
-pub(super) const WIDTH: usize = 32;
+const WIDTH: usize = 32;
+/// Tiles that are multiplied together.
+pub(in crate::store) const TILES: usize = 8;
 
 /// What a feature needs of [`WIDTH`] columns: entries `[m, s]`, split like those of the matrix into high and low parts.
 #[derive(Debug, Clone, Copy)]
@@ -50,13 +52,24 @@ pub(in crate::store) struct Sparse {
 
 /// The runs of the rows of a tile: for every run and row, which feature varies, and the factors `[q, c]`.
 #[derive(Debug, Clone)]
-pub(in crate::store) struct Found {
+struct Found {
+    /// Whether a row does not consist of runs.
+    is_wrong: bool,
     places: Vec<[i16; LANES]>,
     factors: Vec<[[i16; 2]; LANES]>,
 }
 
 /// Sums of [`WIDTH`] columns for every row of a tile.
 type Sums = [[i32; WIDTH]; LANES];
+
+/// What [`Sparse::multiply`] writes.
+#[derive(Debug)]
+pub(in crate::store) struct Buffers {
+    /// For every tile.
+    found: Vec<Found>,
+    /// For every strip and tile.
+    sums: Vec<Sums>,
+}
 
 impl Sparse {
     /// Return the matrix for rows of these runs, the constant last; `None` if that saves little or is not possible.
@@ -71,50 +84,67 @@ impl Sparse {
     }
 
     /// Allocate what [`Sparse::multiply`] needs.
-    pub(in crate::store) fn found(&self) -> Found {
+    pub(in crate::store) fn buffers(&self) -> Buffers {
         let runs = self.runs.len();
-        Found { places: vec![[0; LANES]; runs], factors: vec![[[0; 2]; LANES]; runs] }
+        let found = Found { is_wrong: false, places: vec![[0; LANES]; runs], factors: vec![[[0; 2]; LANES]; runs] };
+        Buffers { found: vec![found; TILES], sums: vec![[[0; WIDTH]; LANES]; TILES * self.strips.len()] }
     }
 
-    /// Write the products of a tile's rows with every column and return the sum of their squares for every row, like
-    /// [`Matrix::multiply`]; `None` if a row does not consist of runs.
-    pub(in crate::store) fn multiply(
+    /// Multiply the rows of at most [`TILES`] tiles. A few columns of the matrix are used for all of them while they are in
+    /// the cache.
+    pub(in crate::store) fn multiply(&self, path: Path, tiles: &[Line], layout: Layout, buffers: &mut Buffers) {
+        let number = tiles.len() / layout.lines();
+        for (tile, found) in tiles.chunks_exact(layout.lines()).zip(&mut buffers.found) {
+            path.run(
+                #[inline(always)]
+                || self.find(tile, found),
+            );
+        }
+        let found = &buffers.found[..number];
+        for (strip, sums) in self.strips.iter().zip(buffers.sums.chunks_mut(TILES)) {
+            for (found, sums) in found.iter().zip(sums) {
+                match path.kind() {
+                    PathKind::Portable => strip.sums(found, sums),
+                    #[cfg(target_arch = "x86_64")]
+                    PathKind::Avx2 => simd::sums(strip, found, sums),
+                    #[cfg(target_arch = "x86_64")]
+                    PathKind::Avx512 => simd::sums_wide(strip, found, sums),
+                }
+            }
+        }
+    }
+
+    /// Write the products of the rows of a tile that was multiplied before with every column, and return the sum of their
+    /// squares for every row, like [`Matrix::multiply`]; `None` if a row does not consist of runs.
+    pub(in crate::store) fn products(
         &self,
         matrix: &Matrix,
         path: Path,
-        tile: &[Line],
-        found: &mut Found,
+        tile: usize,
+        buffers: &Buffers,
         products: &mut [Lanes],
     ) -> Option<Lanes> {
-        let runs = path.run(
-            #[inline(always)]
-            || self.find(tile, found),
-        );
-        if !runs {
+        if buffers.found[tile].is_wrong {
             return None;
         }
         let mut squares = Lanes([0.0; LANES]);
         let columns = products.chunks_mut(WIDTH).zip(matrix.scales.chunks(WIDTH));
-        for (strip, (products, scales)) in self.strips.iter().zip(columns) {
+        for (sums, (products, scales)) in buffers.sums.chunks(TILES).zip(columns) {
             match path.kind() {
-                PathKind::Portable => {
-                    let mut sums = [[0; WIDTH]; LANES];
-                    strip.sums(found, &mut sums);
-                    doubles(&sums, scales, products, &mut squares);
+                PathKind::Portable => doubles(&sums[tile], scales, products, &mut squares),
+                #[cfg(target_arch = "x86_64")]
+                PathKind::Avx2 | PathKind::Avx512 => {
+                    simd::doubles(&sums[tile], scales, products, &mut squares);
                 }
-                #[cfg(target_arch = "x86_64")]
-                PathKind::Avx2 => simd::avx2(strip, found, scales, products, &mut squares),
-                #[cfg(target_arch = "x86_64")]
-                PathKind::Avx512 => simd::avx512(strip, found, scales, products, &mut squares),
             }
         }
         Some(squares)
     }
 
-    /// Find the feature of every run that varies, for every row of a tile. Return whether all rows consist of runs.
+    /// Find the feature of every run that varies, for every row of a tile, and whether all rows consist of runs.
     #[inline(always)]
-    fn find(&self, tile: &[Line], found: &mut Found) -> bool {
-        let Some(last) = self.runs.last() else { return false };
+    fn find(&self, tile: &[Line], found: &mut Found) {
+        let Some(last) = self.runs.last() else { return };
         let constant = *feature(tile, last.first);
         let mut wrong = [0; LANES];
         let places = found.places.iter_mut().zip(&mut found.factors);
@@ -156,7 +186,7 @@ impl Sparse {
                 factors[lane] = [varies[lane], constant[lane]];
             }
         }
-        wrong == [0; LANES]
+        found.is_wrong = wrong != [0; LANES];
     }
 }
 

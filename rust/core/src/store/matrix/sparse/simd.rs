@@ -16,34 +16,20 @@ use crate::store::theta::LOW_BITS;
 
 const SHIFT: i32 = LOW_BITS as i32;
 
-pub(super) fn avx2(
-    strip: &Strip,
-    found: &Found,
-    scales: &[f64],
-    products: &mut [Lanes],
-    squares: &mut Lanes,
-) {
-    let mut sums = [[0; WIDTH]; LANES];
+pub(super) fn sums(strip: &Strip, found: &Found, sums: &mut Sums) {
     // SAFETY: `Path` selects this function only if the processor has AVX2.
-    unsafe {
-        sums_avx2(strip, found, &mut sums);
-        doubles_avx2(&sums, scales, products, squares);
-    }
+    unsafe { sums_avx2(strip, found, sums) }
 }
 
-pub(super) fn avx512(
-    strip: &Strip,
-    found: &Found,
-    scales: &[f64],
-    products: &mut [Lanes],
-    squares: &mut Lanes,
-) {
-    let mut sums = [[0; WIDTH]; LANES];
-    // SAFETY: `Path` selects this function only if the processor has AVX2 and AVX-512 with VNNI.
-    unsafe {
-        sums_avx512(strip, found, &mut sums);
-        doubles_avx2(&sums, scales, products, squares);
-    }
+/// The same on processors that have AVX-512.
+pub(super) fn sums_wide(strip: &Strip, found: &Found, sums: &mut Sums) {
+    // SAFETY: `Path` selects this function only if the processor has AVX-512 with VNNI.
+    unsafe { sums_avx512(strip, found, sums) }
+}
+
+pub(super) fn doubles(sums: &Sums, scales: &[f64], products: &mut [Lanes], squares: &mut Lanes) {
+    // SAFETY: `Path` selects this function only if the processor has AVX2.
+    unsafe { doubles_avx2(sums, scales, products, squares) }
 }
 
 #[target_feature(enable = "avx2")]
