@@ -8,6 +8,7 @@ What the noise hides of it is replaced by what it would be if all residuals had 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,15 +62,19 @@ class Path:
         Standard deviations of the noise in the gradients of all rounds.
     averaged : int
         How many of them are averaged, the last ones.
+    axes : tuple of two arrays, optional
+        Eigenvalues and eigenvectors of `left`, if they are known.
     """
 
     left: Floats
     sigmas: tuple[float, ...]
     averaged: int
+    axes: tuple[Floats, Floats] | None = None
 
+    @functools.cached_property
     def _shares(self) -> tuple[Floats, Floats]:
-        """Return the share of every round's noise that is in the average, and the axes."""
-        values, vectors = scipy.linalg.eigh(self.left)
+        """The share of every round's noise that is in the average, and the axes."""
+        values, vectors = scipy.linalg.eigh(self.left) if self.axes is None else self.axes
         values = np.clip(values, 0.0, 1.0)
         rounds = np.arange(len(self.sigmas))
         last = rounds[-self.averaged :]
@@ -81,18 +86,18 @@ class Path:
     @property
     def solved(self) -> Floats:
         """What a constant gradient moves the average by: the inverse of J, if rounds suffice."""
-        shares, vectors = self._shares()
+        shares, vectors = self._shares
         result: Floats = (vectors * shares.sum(axis=1)) @ vectors.T
         return result
 
     def noise(self, variances: Floats, rows: float) -> Floats:
         """Return the covariance of the average that is due to the noise."""
-        shares, vectors = self._shares()
-        total = np.zeros_like(self.left)
-        for share, sigma in zip(shares.T, self.sigmas, strict=True):
-            moved = (vectors * share) @ vectors.T
-            total += sigma**2 * (moved / variances) @ moved.T
-        return total / rows**2
+        shares, vectors = self._shares
+        # The sum over rounds of sigma^2 times moved / variances moved', with moved = V share V'.
+        rounds = (shares * np.square(self.sigmas)) @ shares.T
+        inside = rounds * ((vectors.T / variances) @ vectors)
+        total: Floats = vectors @ inside @ vectors.T
+        return (total + total.T) / (2.0 * rows**2)
 
 
 def robust_covariance(

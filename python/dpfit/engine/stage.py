@@ -363,7 +363,7 @@ class Stage:
                 total += theta
             self._report(schedule.rounds - done - 1 + later)
         estimates = total / schedule.averaged
-        path = Path(found.left, tuple(sigmas), schedule.averaged)
+        path = Path(found.left, tuple(sigmas), schedule.averaged, found.axes)
         if mu_products:
             products = rounds.products(estimates, threshold.tau, mu_products)
             covariance = robust_covariance(products, path, found.steps, self._rows)

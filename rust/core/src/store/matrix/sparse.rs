@@ -18,7 +18,7 @@ use crate::source::Lanes;
 use crate::store::theta::{LOW_BITS, split};
 
 /// Columns of the matrix that are multiplied together.
-const WIDTH: usize = 32;
+const WIDTH: usize = 16;
 /// Tiles that are multiplied together.
 pub(in crate::store) const TILES: usize = 8;
 

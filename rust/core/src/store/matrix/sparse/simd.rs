@@ -57,28 +57,36 @@ fn sums_avx2(strip: &Strip, found: &Found, sums: &mut Sums) {
     }
 }
 
+/// A product takes several cycles, and the next one of the same sum has to wait for it. So four rows are multiplied in turn.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
 fn sums_avx512(strip: &Strip, found: &Found, sums: &mut Sums) {
     const PARTS: usize = WIDTH / 16;
-    for (lane, sums) in sums.iter_mut().enumerate() {
-        let mut high = [_mm512_setzero_si512(); PARTS];
-        let mut low = [_mm512_setzero_si512(); PARTS];
+    const ROWS: usize = 4;
+    for (four, sums) in sums.chunks_exact_mut(ROWS).enumerate() {
+        let mut high = [[_mm512_setzero_si512(); PARTS]; ROWS];
+        let mut low = [[_mm512_setzero_si512(); PARTS]; ROWS];
         for &run in &strip.runs {
-            let factors = _mm512_set1_epi32(bytemuck::cast(found.factors[run][lane]));
-            let entries = &strip.entries[found.places[run][lane] as usize];
-            for part in 0..PARTS {
-                let places = [&entries.high[16 * part], &entries.low[16 * part]];
-                // SAFETY: both arrays are `PARTS` vectors, aligned to 64 bytes.
-                let [m, m_low] =
-                    places.map(|place| unsafe { _mm512_load_si512(std::ptr::from_ref(place).cast()) });
-                high[part] = _mm512_dpwssd_epi32(high[part], m, factors);
-                low[part] = _mm512_dpwssd_epi32(low[part], m_low, factors);
+            let (factors, places) = (&found.factors[run], &found.places[run]);
+            for row in 0..ROWS {
+                let lane = ROWS * four + row;
+                let factors = _mm512_set1_epi32(bytemuck::cast(factors[lane]));
+                let entries = &strip.entries[places[lane] as usize];
+                for part in 0..PARTS {
+                    let places = [&entries.high[16 * part], &entries.low[16 * part]];
+                    // SAFETY: both arrays are `PARTS` vectors, aligned to 64 bytes.
+                    let [m, m_low] =
+                        places.map(|place| unsafe { _mm512_load_si512(std::ptr::from_ref(place).cast()) });
+                    high[row][part] = _mm512_dpwssd_epi32(high[row][part], m, factors);
+                    low[row][part] = _mm512_dpwssd_epi32(low[row][part], m_low, factors);
+                }
             }
         }
-        for part in 0..PARTS {
-            let sum = _mm512_add_epi32(high[part], _mm512_srai_epi32::<{ LOW_BITS }>(low[part]));
-            // SAFETY: sixteen of `WIDTH` numbers.
-            unsafe { _mm512_storeu_si512(sums[16 * part..][..16].as_mut_ptr().cast(), sum) };
+        for (sums, (high, low)) in sums.iter_mut().zip(high.into_iter().zip(low)) {
+            for part in 0..PARTS {
+                let sum = _mm512_add_epi32(high[part], _mm512_srai_epi32::<{ LOW_BITS }>(low[part]));
+                // SAFETY: sixteen of `WIDTH` numbers.
+                unsafe { _mm512_storeu_si512(sums[16 * part..][..16].as_mut_ptr().cast(), sum) };
+            }
         }
     }
 }
