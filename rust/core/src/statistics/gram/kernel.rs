@@ -1,13 +1,14 @@
-//! X'X of tiles: what all paths have in common, and portable code.
+//! X'X of tiles: what all paths have in common.
 
 use std::ops::Range;
 
 use bytemuck::Zeroable;
 
+use super::portable;
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::execution::{Kind, Path};
-use crate::layout::{LANES, Layout, Line, feature};
+use crate::layout::{Layout, Line};
 use crate::store::BLOCK_TILES;
 
 /// The number of tiles that the kernel adds up in 32 bits. More would fit, but a block is large enough for the work after
@@ -25,7 +26,7 @@ pub(super) fn gram(path: Path, group: &[Line], layout: Layout, packed: &mut Pack
     };
     for group in group.chunks(tiles * layout.lines()) {
         match path.kind() {
-            Kind::Portable => multiply::<Portable>(group, layout, packed, sums),
+            Kind::Portable => multiply::<portable::Portable>(group, layout, packed, sums),
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => multiply::<avx2::Avx2>(group, layout, packed, sums),
             #[cfg(target_arch = "x86_64")]
@@ -96,62 +97,6 @@ pub(super) fn size_bound(sum: u32, tiles: usize) -> u64 {
     (u64::from(sum) + tiles as u64) << SIZE_SHIFT
 }
 
-/// Plain Rust. Products of pairs of 16-bit integers are one vector instruction on most processors.
-struct Portable;
-
-impl Kernel for Portable {
-    fn size(line: &[Line]) -> u64 {
-        let mut sums = [0u32; LANES];
-        for Line(values) in line {
-            let (pairs, _) = values.as_chunks::<2>();
-            for (sum, &[a, b]) in sums.iter_mut().zip(pairs) {
-                let squares = i32::from(a) * i32::from(a) + i32::from(b) * i32::from(b);
-                *sum += squares as u32 >> SIZE_SHIFT;
-            }
-        }
-        size_bound(sums.into_iter().max().unwrap_or(0), line.len())
-    }
-
-    fn squares(line: &[Line], sums: &mut [i64; 4]) {
-        for tile in line {
-            let [a, b] = [0, 1].map(|index| feature(std::slice::from_ref(tile), index));
-            for lane in 0..LANES {
-                let [a, b] = [a[lane], b[lane]].map(i32::from);
-                sums[0] += i64::from(a * a);
-                sums[1] += i64::from(a * b);
-                sums[3] += i64::from(b * b);
-            }
-        }
-    }
-
-    fn products(left: &[Line], right: &[Line], narrow: bool, sums: &mut [[i64; 4]]) {
-        for (right, sums) in right.chunks_exact(left.len()).zip(sums) {
-            // Sums of a few tiles fit if sums of all do; a term of one tile always fits.
-            let tiles = if narrow { left.len() } else { 1 };
-            for (left, right) in left.chunks(tiles).zip(right.chunks(tiles)) {
-                for (product, sum) in sums.iter_mut().enumerate() {
-                    let lanes = lanes(left, right, product / 2, product % 2);
-                    *sum += lanes.into_iter().map(i64::from).sum::<i64>();
-                }
-            }
-        }
-    }
-}
-
-/// Sums of products of one feature with another, by lane.
-fn lanes(left: &[Line], right: &[Line], one: usize, other: usize) -> [i32; LANES / 2] {
-    let mut sums = [0i32; LANES / 2];
-    for (left, right) in left.iter().zip(right) {
-        let (a, _) = feature(std::slice::from_ref(left), one).as_chunks::<2>();
-        let (b, _) = feature(std::slice::from_ref(right), other).as_chunks::<2>();
-        for lane in 0..LANES / 2 {
-            let terms = i32::from(a[lane][0]) * i32::from(b[lane][0]) + i32::from(a[lane][1]) * i32::from(b[lane][1]);
-            sums[lane] = sums[lane].wrapping_add(terms);
-        }
-    }
-    sums
-}
-
 /// The number of lines that are packed together: 32 lines of 64 tiles are 128 KiB, and both factors of the product stay in
 /// the second-level cache.
 pub(super) const PACKED_LINES: usize = 32;
@@ -202,7 +147,7 @@ pub(super) fn first_pair(layout: Layout, line: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::feature_mut;
+    use crate::layout::{LANES, feature, feature_mut};
 
     /// Compare X'X on all paths with its definition, for `tiles` tiles of rows. `value` gives a value by row and feature.
     fn both(features: usize, tiles: usize, value: impl Fn(usize, usize) -> i16) {

@@ -8,6 +8,7 @@ mod avx2;
 mod avx512;
 mod eigenvalue;
 mod kernel;
+mod portable;
 mod products;
 mod scores;
 

@@ -10,6 +10,8 @@
 #[allow(unsafe_code)]
 mod simd;
 
+use wide::{i16x8, i32x4};
+
 use super::Matrix;
 use crate::execution::{Kind as PathKind, Path};
 use crate::layout::{LANES, Layout, Line, feature};
@@ -278,19 +280,21 @@ impl Strip {
     /// low parts are at most 512: the bounds are those of [`Matrix`].
     fn sums(&self, found: &Found, sums: &mut Sums) {
         for (lane, sums) in sums.iter_mut().enumerate() {
-            let mut high = [0i32; WIDTH];
-            let mut low = [0i32; WIDTH];
+            let mut totals = [[i32x4::ZERO; WIDTH / 4]; 2];
             for &run in &self.runs {
-                let [q, c] = found.factors[run][lane].map(i32::from);
+                let [q, c] = found.factors[run][lane];
+                let factors = i16x8::new([q, c, q, c, q, c, q, c]);
                 let entries = &self.entries[found.places[run][lane] as usize];
-                for column in 0..WIDTH {
-                    let [[m, s], [m_low, s_low]] = [entries.high[column], entries.low[column]];
-                    high[column] = high[column].wrapping_add(q * i32::from(m) + c * i32::from(s));
-                    low[column] = low[column].wrapping_add(q * i32::from(m_low) + c * i32::from(s_low));
+                for (totals, entries) in totals.iter_mut().zip([&entries.high, &entries.low]) {
+                    let (entries, _) = entries.as_flattened().as_chunks::<8>();
+                    for (total, &entries) in totals.iter_mut().zip(entries) {
+                        *total += i16x8::new(entries).dot(factors);
+                    }
                 }
             }
-            for column in 0..WIDTH {
-                sums[column] = high[column].wrapping_add(low[column] >> LOW_BITS);
+            let [high, low] = totals.map(|totals| totals.map(|totals| totals.to_array()));
+            for (sum, (high, low)) in sums.iter_mut().zip(high.as_flattened().iter().zip(low.as_flattened())) {
+                *sum = high.wrapping_add(low >> LOW_BITS);
             }
         }
     }
