@@ -18,12 +18,9 @@ pub(super) const GRAM_TILES: usize = BLOCK_TILES;
 /// Add X'X of the group to `sums`, [`gram_pairs`] of them. Every row must satisfy Σq² ≤ 2^30.
 pub(super) fn gram(path: Path, group: &[Line], layout: Layout, packed: &mut Packed, sums: &mut [[i64; 4]]) {
     assert!(group.len() <= GRAM_TILES * layout.lines() && sums.len() == gram_pairs(layout));
-    // The fewer features, the larger they are, and the fewer rows can be added in 32 bits.
-    let tiles = match layout.features() {
-        ..24 => GRAM_TILES / 4,
-        24..128 => GRAM_TILES / 2,
-        _ => GRAM_TILES,
-    };
+    // The fewer features, the larger they are, and the fewer rows can be added in 32 bits: if features share the norm of a
+    // row equally, twice as many as these fit.
+    let tiles = (layout.features() / 4 * 2).clamp(8, GRAM_TILES);
     for group in group.chunks(tiles * layout.lines()) {
         match path.kind() {
             Kind::Portable => multiply::<portable::Portable>(group, layout, packed, sums),
