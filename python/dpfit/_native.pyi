@@ -604,6 +604,56 @@ class Histogram:
         """Return the counts plus round(sigma * Z), with one sigma for all or one for each."""
 
 @final
+class Additive:
+    """A public model: the sum of an intercept and the effects of columns, clipped to a range.
+
+    Effects are None for nothing; (low, high, slope) for a line through the origin that is constant
+    outside a range; (points, heights) for a curve, with increasing points; or a list of the effects
+    of levels, which are given by their positions. Any other level has no effect.
+    """
+
+    def __new__(
+        cls,
+        intercept: float,
+        effects: Sequence[
+            tuple[float, float, float] | tuple[list[float], list[float]] | list[float] | None
+        ],
+        range: tuple[float, float],
+    ) -> Additive: ...
+    def predict(
+        self,
+        x: _Array | Sequence[_Array],
+        *,
+        finite: bool,
+        n_jobs: int | None = ...,
+        portable: bool = ...,
+    ) -> _Floats:
+        """Return predictions; NaN for rows with NaN, or an error if values must be finite."""
+
+@final
+class Forms:
+    """Linear and quadratic forms of what rows are in the coordinates of all columns.
+
+    A term gives the coordinates of a column: None for none; (low, high, centre) for one with the
+    weight clamp(x, low, high) - centre; a list of increasing points for one at each, between which
+    weights are linear; or a number of levels for one each, and one more for any other value.
+    `values`, `unknown` and the symmetric `matrices` have all coordinates in order, and last a
+    constant with the weight one.
+    """
+
+    def __new__(
+        cls,
+        terms: Sequence[tuple[float, float, float] | list[float] | int | None],
+        values: _Floats,
+        unknown: npt.NDArray[np.bool_],
+        matrices: tuple[_Floats, _Floats, _Floats],
+    ) -> Forms: ...
+    def evaluate(
+        self, x: _Array | Sequence[_Array], *, n_jobs: int | None = ..., portable: bool = ...
+    ) -> _Floats:
+        """Return five columns: w'values, w'Mw for each matrix M, and 1 where w has an unknown."""
+
+@final
 class Entropy:
     """The source of noise: a new key from the operating system for every release.
 

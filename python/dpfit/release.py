@@ -200,17 +200,22 @@ class Releaser:
             self._reserve = None
 
     def _record(self, statistic: str, sensitivity: float, mu: float) -> None:
+        last = self._events[-1] if self._events else None
+        same = statistic, sensitivity, mu, self._relation.neighbors
+        # The sigma of all events is the least that their mu allows.
+        if (
+            isinstance(last, Release)
+            and (last.statistic, last.sensitivity, last.mu, last.neighbors) == same
+        ):
+            self._events[-1] = dataclasses.replace(last, count=last.count + 1)
+            return
         event = Release(
             statistic=statistic,
             sensitivity=sensitivity,
             mu=mu,
             neighbors=self._relation.neighbors,
         )
-        last = self._events[-1] if self._events else None
-        if isinstance(last, Release) and dataclasses.replace(last, count=1) == event:
-            self._events[-1] = dataclasses.replace(last, count=last.count + 1)
-        else:
-            self._events.append(event)
+        self._events.append(event)
 
 
 def _sigmas(components: Sequence[Component], mus: Sequence[float]) -> tuple[float, ...]:

@@ -11,6 +11,7 @@ error below 4e-38, and at most ten digits cancel. ``docs/privacy/gdp.md`` has th
 
 from __future__ import annotations
 
+import functools
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow
 from typing import NamedTuple
 
@@ -64,6 +65,8 @@ class Profile(NamedTuple):
     """The derivative with respect to epsilon: ``-exp(epsilon) Phi(-b)``."""
 
 
+# A fit converts its budget more than once, and the next fit often has the same one.
+@functools.lru_cache(maxsize=256)
 def evaluate(epsilon: Decimal, mu: Decimal) -> Profile:
     """Return the profile at one point. The current decimal context must be :data:`CONTEXT`.
 

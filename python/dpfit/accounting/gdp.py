@@ -11,6 +11,7 @@ error bound.
 
 from __future__ import annotations
 
+import functools
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -245,11 +246,17 @@ def gaussian_sigma(sensitivity: float, mu: float) -> float:
     sensitivity = check_positive("sensitivity", sensitivity)
     mu = check_positive("mu", mu)
     try:
-        return fraction_up(Fraction(sensitivity) / Fraction(mu))
+        return _quotient_up(sensitivity, mu)
     except OverflowError:
         raise ParameterError(
             f"mu={mu!r} is too small: sensitivity / mu exceeds the largest double", subject="mu"
         ) from None
+
+
+@functools.lru_cache(maxsize=256)
+def _quotient_up(sensitivity: float, mu: float) -> float:
+    """Return the smallest double that is at least the quotient. Rounds repeat the same ones."""
+    return fraction_up(Fraction(sensitivity) / Fraction(mu))
 
 
 def _upper_delta(profile: Profile) -> Decimal:

@@ -74,12 +74,15 @@ class Path:
     unsure : array of shape (q,)
         The noise in `left`: an entry on the diagonal has this standard deviation, one beside it
         the root of the product of two of them, divided by sqrt(2).
+    axes : tuple of two arrays, optional
+        Eigenvalues and eigenvectors of `left`, if they are known.
     """
 
     left: Floats
     sigmas: tuple[float, ...]
     averaged: int
     unsure: Floats
+    axes: tuple[Floats, Floats] | None = None
 
     @property
     def sure(self) -> Path:
@@ -95,6 +98,9 @@ class Path:
 
     def _draws(self) -> Iterator[tuple[Floats, Floats]]:
         """Yield what rounds may leave of their noise: shares of it in the average, and axes."""
+        if self._number == 1:
+            yield self._shares(self.left)
+            return
         generator, size = np.random.default_rng(0), np.sqrt(self.unsure)
         for _ in range(self._number):
             noise = generator.standard_normal(self.left.shape)
@@ -103,7 +109,10 @@ class Path:
 
     def _shares(self, left: Floats) -> tuple[Floats, Floats]:
         """Return the share of every round's noise that is in the average, and the axes."""
-        values, vectors = scipy.linalg.eigh(left)
+        if left is self.left and self.axes is not None:
+            values, vectors = self.axes
+        else:
+            values, vectors = scipy.linalg.eigh(left)
         values = np.clip(values, 0.0, 1.0)
         rounds = np.arange(len(self.sigmas))
         last = rounds[-self.averaged :]
@@ -129,7 +138,7 @@ class Path:
         for shares, vectors in self._draws():
             inside = (vectors.T / variances) @ vectors
             total += vectors @ (inside * ((shares * squares) @ shares.T)) @ vectors.T
-        return total / self._number / rows**2
+        return (total + total.T) / (2.0 * self._number * rows**2)
 
 
 def robust_covariance(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -62,7 +63,7 @@ class Rounds:
         """What the stored integers are."""
         return Scale(step=1.0 / STEPS, bound=self.found.bound)
 
-    @property
+    @functools.cached_property
     def norm(self) -> float:
         """The root mean square of the norm of rows, or their bound if that is less."""
         return min(self.found.norm, self.found.bound)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from dpfit._typing import Array, Floats
 
@@ -68,9 +68,10 @@ class Prior:
         estimates, noise : arrays of shape (q,)
             The estimates, and the variances of their errors.
         """
+        evidence = _Evidence.of(inverse, estimates, noise)
         prior = self
         for _ in range(_ITERATIONS):
-            mean, variance = prior.posterior(inverse, estimates, noise)
+            mean, variance = evidence.posterior(prior.variances)
             ratio = (np.square(mean) + variance) / prior.variances
             for block in prior.blocks:
                 ratio[block] = ratio[block].mean()
@@ -80,11 +81,48 @@ class Prior:
 
     def posterior(self, inverse: Floats, estimates: Floats, noise: Floats) -> tuple[Floats, Floats]:
         """Return means and variances of the coefficients, given the estimates."""
-        joint = self.variances[:, None] * inverse.T
-        total = inverse @ joint + np.diag(noise)
-        gain = scipy.linalg.solve(total, joint.T, assume_a="pos").T
-        variances = self.variances - np.einsum("ij,ij->i", gain, joint)
-        return gain @ estimates, np.maximum(variances, 0.0)
+        return _Evidence.of(inverse, estimates, noise).posterior(self.variances)
+
+
+@dataclass(frozen=True, eq=False)
+class _Evidence:
+    """What estimates say about coefficients, whatever is expected of them.
+
+    Parameters
+    ----------
+    precision : array of shape (p, p)
+        The inverse of the covariance of errors, mapped to coefficients.
+    weighted : array of shape (p,)
+        The estimates, weighted by it.
+    """
+
+    precision: Floats
+    weighted: Floats
+
+    @classmethod
+    def of(cls, inverse: Floats, estimates: Floats, noise: Floats) -> _Evidence:
+        """Return the evidence of estimates of coordinates with independent errors."""
+        return cls((inverse.T / noise) @ inverse, inverse.T @ (estimates / noise))
+
+    def posterior(self, variances: Floats) -> tuple[Floats, Floats]:
+        """Return means and variances of coefficients with these prior variances.
+
+        In units of their prior standard deviations, the inverse of their covariance is the identity
+        plus something positive, so that inverting it is stable.
+        """
+        size = np.sqrt(variances)
+        total = size[:, None] * self.precision * size
+        total[np.diag_indices_from(total)] += 1.0
+        factor, failed = dpotrf(total, lower=1)
+        covariance, singular = dpotri(factor, lower=1)
+        if failed or singular:
+            raise np.linalg.LinAlgError("the precision of coefficients is not positive")
+        shares = covariance.diagonal()
+        # The upper half is not computed.
+        half = np.tril(covariance)
+        scaled = size * self.weighted
+        mean = size * (half @ scaled + half.T @ scaled - shares * scaled)
+        return mean, variances * shares
 
 
 def water_filling(variances: Floats, noise: float) -> Floats:

@@ -372,7 +372,7 @@ class Stage:
             self._report(schedule.rounds - done - 1 + later)
         estimates = total / schedule.averaged
         unsure = found.noise / found.steps
-        path = Path(found.left, tuple(sigmas), schedule.averaged, unsure)
+        path = Path(found.left, tuple(sigmas), schedule.averaged, unsure, found.axes)
         if mu_products:
             products = rounds.products(estimates, threshold.tau, mu_products)
             covariance = robust_covariance(products, path, found.steps, self._rows)

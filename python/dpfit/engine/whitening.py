@@ -12,6 +12,7 @@ the beginning of the additive one.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 
@@ -225,18 +226,24 @@ class Coordinates:
 
     def missing(self, rounds: int, averaged: int) -> Floats:
         """Return what the average of the last rounds misses of the coordinates, as a matrix."""
-        values, vectors = scipy.linalg.eigh(self.left)
+        values, vectors = self.axes
         times = np.arange(rounds - averaged + 1, rounds + 1)
         missed = np.mean(np.clip(values, 0.0, 1.0)[:, None] ** times, axis=1)
         size = np.sqrt(self.steps)
         result: Floats = (vectors * missed) @ vectors.T * np.outer(1.0 / size, size)
         return result
 
-    @property
+    @functools.cached_property
     def inverse(self) -> Floats:
         """The coordinates of coefficients: those of z that give the same predictions."""
         result: Floats = scipy.linalg.pinv(self.matrix)
         return result
+
+    @functools.cached_property
+    def axes(self) -> tuple[Floats, Floats]:
+        """Eigenvalues and eigenvectors of `left`."""
+        values, vectors = scipy.linalg.eigh(self.left)
+        return values, vectors
 
 
 @dataclass(frozen=True, eq=False)

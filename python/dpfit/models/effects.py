@@ -2,7 +2,8 @@
 
 An effect has parameters, in which it is linear. `design` returns the derivatives of the effect in
 its parameters, one row for each value of the column: with the covariance of the parameters, errors
-of predictions follow.
+of predictions follow. For many rows, the core needs them at a few places only: every value has
+weights for one or two of these (`term`).
 """
 
 from __future__ import annotations
@@ -46,6 +47,21 @@ class NoEffect(_Data):
         """Return no columns: there are no parameters."""
         return np.zeros((len(x), 0))
 
+    def native(self) -> None:
+        """Return the effect for the core: nothing."""
+
+    def term(self) -> None:
+        """Return the weights of places for the core: there are none."""
+
+    @property
+    def places(self) -> int:
+        """The number of places."""
+        return 0
+
+    def at_places(self) -> Floats:
+        """Return an empty design."""
+        return np.zeros((0, 0))
+
 
 @dataclass(frozen=True)
 class Line(_Data):
@@ -74,6 +90,23 @@ class Line(_Data):
     def design(self, x: Array) -> Floats:
         """Return the distances of values from the centre."""
         return (self._inside(x) - self.centre)[:, None]
+
+    def native(self) -> tuple[float, float, float]:
+        """Return the line for the core."""
+        return self.low, self.high, self.slope
+
+    def term(self) -> tuple[float, float, float]:
+        """Return the one place for the core: its weight is the distance from the centre."""
+        return self.low, self.high, self.centre
+
+    @property
+    def places(self) -> int:
+        """The number of places."""
+        return 1
+
+    def at_places(self) -> Floats:
+        """Return the slope for a distance of one from the centre."""
+        return np.ones((1, 1))
 
     def _inside(self, x: Array) -> Floats:
         values: Floats = np.clip(x.astype(np.float64, copy=False), self.low, self.high)
@@ -137,6 +170,23 @@ class Curve(_Data):
         found = [np.interp(values, points, np.array(function)) for function in self.functions]
         return np.column_stack(found) if found else np.zeros((len(x), 0))
 
+    def native(self) -> tuple[list[float], list[float]]:
+        """Return the curve for the core."""
+        return list(self.points), list(self.heights)
+
+    def term(self) -> list[float] | None:
+        """Return the points for the core, between which weights are linear."""
+        return list(self.points) if self.functions else None
+
+    @property
+    def places(self) -> int:
+        """The number of places: the points, if there are functions."""
+        return len(self.points) if self.functions else 0
+
+    def at_places(self) -> Floats:
+        """Return the heights of the functions at the points."""
+        return np.array(self.functions).T if self.functions else np.zeros((0, 0))
+
     @property
     def size(self) -> int:
         """The number of parameters."""
@@ -190,6 +240,23 @@ class Levels(_Data):
             return np.zeros((len(x), self.size))
         rows: Floats = np.vstack([np.eye(self.size), np.array(self.baseline)])[self._places(x)]
         return rows
+
+    def native(self) -> list[float]:
+        """Return the effects for the core."""
+        return list(self.effects)
+
+    def term(self) -> int:
+        """Return the number of levels for the core: each is a place, and one more for others."""
+        return self.size
+
+    @property
+    def places(self) -> int:
+        """The number of places."""
+        return self.size + 1
+
+    def at_places(self) -> Floats:
+        """Return the design of every level, and last of one that is not listed."""
+        return self.design(np.append(np.arange(self.size), -1))
 
     @staticmethod
     def _places(x: Array) -> Array:

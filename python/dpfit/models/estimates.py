@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, TypeAlias, cast, get_args
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
+from numpy.polynomial.chebyshev import chebinterpolate, chebval
 from scipy.special import fdtrc, ndtri, stdtr, stdtrit
 
 from dpfit._parameters import one_of, real
@@ -23,6 +24,8 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 _PARTS = ("noise", "sampling", "spread")
 # Directions whose variance is a smaller share of the largest one are rounding errors.
 _RANK = 1e-10
+# From so many on, quantiles are interpolated.
+_MANY = 1000
 
 
 def checked_inference(value: Any) -> Inference:
@@ -57,6 +60,21 @@ class Inferred:
     sampling: Floats
     freedom: Floats
     known: Flags
+
+    @classmethod
+    def of(
+        cls,
+        estimate: Floats,
+        noise: Floats,
+        sampling: Floats,
+        spread: Floats,
+        known: Flags,
+        inference: Inference,
+    ) -> Self:
+        """Return what is inferred from variances, and the standard error of one of them."""
+        if inference == "sample":
+            return cls(estimate, noise, np.zeros_like(noise), np.full(len(noise), np.inf), known)
+        return cls(estimate, noise, sampling, _freedom(noise + sampling, spread), known)
 
     @property
     def std_error(self) -> Floats:
@@ -96,7 +114,7 @@ class Inferred:
         level = checked_level(level)
         wide = np.full(len(self.estimate), float(ndtri(0.5 + level / 2)))
         finite = np.isfinite(self.freedom)
-        wide[finite] = stdtrit(self.freedom[finite], 0.5 + level / 2)
+        wide[finite] = _t_quantiles(self.freedom[finite], 0.5 + level / 2)
         wide *= self.std_error
         return np.column_stack([self.estimate - wide, self.estimate + wide])
 
@@ -175,14 +193,13 @@ class Estimates:
 
         The matrix may be a sparse one of SciPy.
         """
-        noise = _variances(functions, self.noise)
-        sampling, freedom = np.zeros_like(noise), np.full(len(noise), np.inf)
+        noise = sampling = spread = _variances(functions, self.noise)
         if inference == "population":
             sampling = _variances(functions, self.sampling)
-            freedom = _freedom(noise + sampling, _variances(functions, self.spread))
+            spread = _variances(functions, self.spread)
         known = np.asarray(abs(functions) @ (~self.known).astype(np.float64)).ravel() == 0.0
         values = np.asarray(functions @ self.values).ravel()
-        return Inferred(values, noise, sampling, freedom, known)
+        return Inferred.of(values, noise, sampling, spread, known, inference)
 
     def covariance(self, functions: Any, part: Literal["noise", "sampling", "spread"]) -> Floats:
         """Return a part of the covariance of linear functions, the rows of a matrix."""
@@ -257,3 +274,23 @@ def _freedom(variance: Floats, spread: Floats) -> Floats:
     # Two or more: with fewer, the mean of a squared t variable, and so a width, does not exist.
     freedom[known] = np.clip(2.0 * np.square(variance[known] / spread[known]), 2.0, 1e9)
     return freedom
+
+
+def _t_quantiles(freedom: Floats, probability: float) -> Floats:
+    """Return quantiles of Student's t distribution with two or more degrees of freedom.
+
+    Those of many are interpolated: the logarithm of a quantile is a smooth function of the inverse
+    of the degrees of freedom, and a polynomial of degree 32 has an error below 1e-9.
+    """
+    if len(freedom) < _MANY or probability < 0.75:
+        few: Floats = stdtrit(freedom, probability)
+        return few
+
+    def logarithm(place: Floats) -> Floats:
+        # From -1 for infinitely many degrees of freedom to 1 for two.
+        found: Floats = np.log(stdtrit(4.0 / np.maximum(place + 1.0, 4e-9), probability))
+        return found
+
+    series = chebinterpolate(cast(Any, logarithm), 32)
+    result: Floats = np.exp(chebval(4.0 / freedom - 1.0, series))
+    return result

@@ -5,20 +5,21 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, TypeAlias, cast, get_args
 
 import numpy as np
 
 from dpfit._parameters import one_of
-from dpfit._typing import Array, Floats, Missing
+from dpfit._typing import Floats, Missing
 from dpfit.accounting import PrivacyRecord, Provenance
 from dpfit.exceptions import Code, NotFiniteError, ParameterError
 from dpfit.models.coefficients import Coding, Coefficients
 from dpfit.models.effects import Effect, Levels, NoEffect, effect_from_dict
 from dpfit.models.estimates import Estimates, Inference, Inferred
 from dpfit.models.json_numbers import decode, encode
+from dpfit.models.prediction import Columns, infer, is_worth_it, predict
 from dpfit.schema import Indicators, Kind, Level, Schema
 
 __all__ = ["Assembled", "Kinds", "Model"]
@@ -211,31 +212,37 @@ class Model:
             f"no feature {feature!r}", code=Code.NO_COLUMN, hint=f"use one of {some}"
         )
 
-    def predict(self, columns: Sequence[Array]) -> Floats:
-        """Return predictions from columns of numbers, in which levels are their positions."""
-        numbers = self._completed(columns)
-        if self.missing == "error" and not all(np.isfinite(column).all() for column in numbers):
-            raise NotFiniteError(
+    def predict(self, columns: Columns) -> Floats:
+        """Return predictions from columns of numbers, in which levels are their positions.
+
+        A row with a missing value has none, even if its column has no effect: whether it has one
+        depends on the noise.
+        """
+        try:
+            return predict(
+                self.intercept,
+                self.effects,
+                self.prediction_range,
+                self._completed(columns),
+                finite=self.missing == "error",
+            )
+        except NotFiniteError:
+            problem = NotFiniteError(
                 "X contains NaN or infinity",
                 code=Code.NOT_FINITE,
                 hint='with missing="drop", predictions for such rows are NaN',
             )
-        total = np.full(len(numbers[0]), self.intercept)
-        for column, effect in zip(numbers, self.effects, strict=True):
-            total += effect(column)
-            # Even if it has no effect, because whether it has one depends on the noise.
-            total[np.isnan(column)] = np.nan
-        result: Floats = np.clip(total, *self.prediction_range)
-        return result
+        raise problem
 
-    def _completed(self, columns: Sequence[Array]) -> list[Array]:
+    def _completed(self, columns: Columns) -> Columns:
         """Return the columns of the model, without missing values if they have indicators.
 
         All values of a row are NaN if one is missing in a column without an indicator.
         """
-        numbers = [np.asarray(column) for column in columns]
         if self.indicators is None:
-            return numbers
+            return columns
+        numbers = list(columns.T) if isinstance(columns, np.ndarray) else list(columns)
+        numbers = [np.asarray(column) for column in numbers]
         found = self.indicators.added_to(numbers)
         for place in self.indicators.flagged:
             there = np.isfinite(numbers[place])
@@ -247,7 +254,7 @@ class Model:
 
     def predict_with_interval(
         self,
-        columns: Sequence[Array],
+        columns: Columns,
         level: float,
         kind: Kinds = "mean",
         inference: Inference = "population",
@@ -259,10 +266,7 @@ class Model:
         """
         predictions = self.predict(columns)
         found = np.column_stack([predictions] * 3)
-        for start in range(0, len(found), _ROWS):
-            part = slice(start, start + _ROWS)
-            rows = self._completed([np.asarray(column)[part] for column in columns])
-            inferred = self._inferred(rows, inference)
+        for part, inferred in self._inferred(self._completed(columns), len(found), inference):
             if kind == "observation":
                 inferred = inferred.plus(self.observation_variance)
             found[part, 1:] = _containing(inferred.interval(level), predictions[part])
@@ -279,11 +283,21 @@ class Model:
             return self.residual_variance
         return float(self.estimates.sampling[-1, -1]) * self.rows
 
-    def _inferred(self, columns: Sequence[Array], inference: Inference) -> Inferred:
-        """Return what is inferred about the mean of rows."""
-        parts = [effect.design(x) for x, effect in zip(columns, self.effects, strict=True)]
-        functions = np.column_stack([*parts, np.ones(len(columns[0]))])
-        return self.estimates.of(np.nan_to_num(functions), inference)
+    def _inferred(
+        self, columns: Columns, rows: int, inference: Inference
+    ) -> Iterator[tuple[slice, Inferred]]:
+        """Return what is inferred about the mean of rows, some at a time."""
+        if is_worth_it(self.effects, rows):
+            yield slice(None), infer(self.effects, self.estimates, columns, inference)
+            return
+        separate = columns.T if isinstance(columns, np.ndarray) else columns
+        numbers = [np.asarray(column) for column in separate]
+        for start in range(0, rows, _ROWS):
+            part = slice(start, start + _ROWS)
+            pairs = zip(numbers, self.effects, strict=True)
+            parts = [effect.design(column[part]) for column, effect in pairs]
+            functions = np.column_stack([*parts, np.ones(len(numbers[0][part]))])
+            yield part, self.estimates.of(np.nan_to_num(functions), inference)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as a dictionary that can be written as JSON."""

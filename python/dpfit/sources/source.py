@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 # Returns predictions, given columns; or predictions and the ends of intervals, as three columns.
-Predictor: TypeAlias = Callable[[list[Array]], Floats]
+Predictor: TypeAlias = Callable[["Array | list[Array]"], Floats]
 
 # Makes other columns and another target of those of some rows. What it makes of a row must depend
 # on that row and on public numbers only. It is sent to the workers of a cluster.
@@ -192,7 +192,7 @@ class LocalSource(Source):
 
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
         """Return predictions for all rows."""
-        parts = [predictor(_separate(batch.columns)) for batch in self.read(kinds)]
+        parts = [predictor(batch.columns) for batch in self.read(kinds)]
         return self.wrap(np.concatenate(parts or [predictor(no_rows(kinds))]))
 
     def wrap(self, predictions: Floats) -> Any:
@@ -207,7 +207,3 @@ def no_rows(kinds: Sequence[Kind]) -> list[Array]:
 
 def tell_nothing(rows: int) -> None:
     """Ignore the number of rows read."""
-
-
-def _separate(columns: Array | list[Array]) -> list[Array]:
-    return columns if isinstance(columns, list) else list(columns.T)

@@ -290,7 +290,7 @@ class LocalBatches(BatchParts):
         """Return several sums over all batches, in one pass."""
         totals: list[Any] = [None] * len(statistics)
         for batch in self._read():
-            part = Batches([batch], self._missing, self._n_jobs, self.max_weight)
+            part = Batches([batch], self.missing, self._n_jobs, self.max_weight)
             for place, statistic in enumerate(statistics):
                 totals[place] = merged(
                     total for total in (totals[place], statistic.sum(part)) if total is not None

@@ -3,6 +3,7 @@
 //! ```text
 //! noise        Gaussian noise on integers: the only way out
 //! statistics   exact integer sums over rows, which merge in any order
+//! predict      what a public model says about rows
 //! store        quantised rows, in memory or in files
 //! rowmap       a row of floats becomes a row of integers of bounded norm
 //! source       batches of rows, copied strip by strip
@@ -23,6 +24,7 @@ pub mod execution;
 pub mod layout;
 pub mod noise;
 mod number;
+pub mod predict;
 pub mod rowmap;
 pub mod source;
 pub mod statistics;

@@ -9,8 +9,8 @@ use dpfit_core::store::{Backing, MOST_TAU, Matrix, Store, Theta};
 use proptest::prelude::*;
 
 fn executions() -> Vec<Execution> {
-    let paths = [Path::portable(), Path::detect()];
-    [1, 2, 4].iter().flat_map(|&n| paths.map(|path| Execution::new(Some(n), path).unwrap())).collect()
+    let on = |n| Path::available().into_iter().map(move |path| Execution::new(Some(n), path).unwrap());
+    [1, 2, 4].into_iter().flat_map(on).collect()
 }
 
 fn one() -> Execution {
@@ -237,4 +237,77 @@ fn edges_that_do_not_fit_are_refused() {
     }
     let mut one_piece = of(&[vec![0], vec![]]).unwrap();
     assert!(one_piece.merge(&of(&[vec![1], vec![]]).unwrap()).is_err());
+}
+
+/// Ramps that tile an interval around the centre, and levels: what additive models store of a row.
+fn curves(gain: f64, knots: &[f64], weighted: bool) -> RowMap {
+    let ramps: Vec<_> = knots.windows(2).map(|ends| (ends[0], ends[1], gain / (ends[1] - ends[0]))).collect();
+    let mut columns = vec![
+        Column::new(0.0, 0.7, &ramps).unwrap(),
+        Column::levels(5, gain).unwrap(),
+        Column::new(0.1, 1.0, &ramps).unwrap(),
+        Column::new(0.0, 1.0, &[(-1.0, 1.0, gain / 2.0)]).unwrap(),
+        Column::new(-0.5, 1.3, &ramps[ramps.len() / 2..]).unwrap(),
+    ];
+    let target = Target::new(0.0, 1.0, 2f64.powi(-16)).unwrap();
+    if weighted {
+        columns.push(Column::new(0.0, 1.0, &[]).unwrap());
+        let map = RowMap::new(columns, target, Norm::Weight, Some(gain * gain)).unwrap();
+        return map.with_weights(1.0).unwrap();
+    }
+    RowMap::new(columns, target, Norm::Weight, Some(gain * gain)).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Most features of a curve are zero or full, and levels are mostly zero. Products that use this are those of all features.
+    #[test]
+    fn rows_of_curves_and_levels_are_mapped_like_any_rows(
+        // With a quarter, full ramps may be stored as 8191 or 8192. With a large gain, rows are weighted down.
+        gain in prop_oneof![Just(0.25), 0.2..0.3f64, 0.5..0.9f64, Just(1e-9)],
+        widths in prop::collection::vec(0.05..0.6f64, 8..12),
+        weighted in any::<bool>(),
+        outputs in 1..70usize,
+        seed in any::<u64>(),
+    ) {
+        let middle = widths.len() / 2;
+        let mut knots = vec![-widths[..middle].iter().sum::<f64>()];
+        for (index, width) in widths.iter().enumerate() {
+            // All ramps end or begin at zero exactly, or they would not be ramps around the middle.
+            let next = if index + 1 == middle { 0.0 } else { knots[index] + width };
+            knots.push(next);
+        }
+        prop_assume!(knots.is_sorted_by(|a, b| a < b));
+        let map = curves(gain, &knots, weighted);
+        let (rows, columns) = (100, map.columns().len());
+        let mut x = numbers(rows * columns, seed);
+        for (row, values) in x.chunks_mut(columns).enumerate() {
+            values[1] = (row % 6) as f64;
+            values[0] *= if row % 7 == 0 { 1e9 } else { 2.0 };
+        }
+        let y = numbers(rows, seed ^ 1);
+        let mut store = Store::new(map, Backing::Memory);
+        store.extend(&Dense::new(&x, &y).unwrap(), Missing::Error, &one(), &mut || false).unwrap();
+        // After a map that changes nothing, rows are not taken to be those of curves.
+        let other = store.mapped(&identity(store.features()), Backing::Memory, &one(), &mut || false).unwrap();
+        let mut entries = numbers(store.features() * outputs, seed ^ 2);
+        // Some columns of the matrix have entries for a few features alone.
+        for (index, entry) in entries.iter_mut().enumerate() {
+            *entry *= if index % outputs % 5 == 4 && index / outputs > 6 { 0.0 } else { 0.8 };
+        }
+        let matrix = Matrix::new(&entries, outputs).unwrap();
+        let theta = Theta::new(&numbers(outputs, 4), 2f64.powi(-16)).unwrap();
+        let dense = Gram::of_mapped(&other, &matrix, &one(), &mut || false).unwrap();
+        let mapped = other.mapped(&matrix, Backing::Memory, &one(), &mut || false).unwrap();
+        let expected = Gradient::within(&mapped, &theta, 9000, None, &one(), &mut || false).unwrap();
+        for path in Path::available() {
+            let e = Execution::on(path);
+            let gram = Gram::of_mapped(&store, &matrix, &e, &mut || false).unwrap();
+            prop_assert_eq!(gram.exact(), dense.exact());
+            let mapped = store.mapped(&matrix, Backing::Memory, &e, &mut || false).unwrap();
+            let found = Gradient::within(&mapped, &theta, 9000, None, &e, &mut || false).unwrap();
+            prop_assert_eq!(found.exact(), expected.exact());
+        }
+    }
 }

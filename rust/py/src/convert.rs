@@ -164,12 +164,12 @@ impl View {
     }
 }
 
-/// The rows of `x` and `y`.
+/// The rows of `x` and, if there is one, `y`.
 #[derive(Debug)]
 pub(crate) struct Arrays {
     /// One array with all columns, or one array for each.
     x: Vec<View>,
-    y: View,
+    y: Option<View>,
     /// References that keep the arrays alive, even if another thread changes the list.
     _kept: Vec<Py<PyUntypedArray>>,
 }
@@ -177,7 +177,20 @@ pub(crate) struct Arrays {
 impl Arrays {
     /// View the rows of two arrays, or of a list with one array for each column and an array for y.
     pub(crate) fn new(x: &Bound<'_, PyAny>, y: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
-        let y_view = View::new(y, "y", 1)?;
+        let target = View::new(y, "y", 1)?;
+        let mut arrays = Self::without_target(x)?;
+        if arrays.x.iter().any(|x| x.rows != target.rows) {
+            // The two lengths are not public.
+            let (allowed, got) = ("as long as X".into(), "another length".into());
+            return Err(raise(&Error::Parameter { name: "y", allowed, got }));
+        }
+        arrays.y = Some(target);
+        arrays._kept.push(y.clone().unbind());
+        Ok(arrays)
+    }
+
+    /// View the rows of an array, or of a list with one array for each column.
+    pub(crate) fn without_target(x: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (views, arrays) = if let Ok(table) = x.cast::<PyUntypedArray>() {
             (vec![View::new(table, "X", 2)?], vec![table.clone()])
         } else {
@@ -185,23 +198,22 @@ impl Arrays {
             let views = arrays.iter().map(|array| View::new(array, "a column of X", 1));
             (views.collect::<PyResult<Vec<_>>>()?, arrays)
         };
-        if views.iter().any(|x| x.rows != y_view.rows) {
-            // The two lengths are not public.
-            let (allowed, got) = ("as long as X".into(), "another length".into());
-            return Err(raise(&Error::Parameter { name: "y", allowed, got }));
+        if views.iter().any(|x| x.rows != views[0].rows) {
+            let (allowed, got) = ("columns of the same length".into(), "others".into());
+            return Err(raise(&Error::Parameter { name: "X", allowed, got }));
         }
-        let kept = arrays.into_iter().chain([y.clone()]).map(Bound::unbind).collect();
-        Ok(Self { x: views, y: y_view, _kept: kept })
+        let kept = arrays.into_iter().map(Bound::unbind).collect();
+        Ok(Self { x: views, y: None, _kept: kept })
     }
 }
 
 impl Source for Arrays {
     fn rows(&self) -> usize {
-        self.y.rows
+        self.y.as_ref().or(self.x.first()).map_or(0, |view| view.rows)
     }
 
     fn columns(&self) -> usize {
-        self.x.iter().map(|x| x.columns).sum::<usize>() + 1
+        self.x.iter().chain(&self.y).map(|view| view.columns).sum()
     }
 
     fn columnar(&self) -> bool {
@@ -209,16 +221,14 @@ impl Source for Arrays {
     }
 
     fn expect(&self, start: usize, rows: usize) {
-        self.x.iter().for_each(|x| x.expect(start, rows));
-        self.y.expect(start, rows);
+        self.x.iter().chain(&self.y).for_each(|view| view.expect(start, rows));
     }
 
     fn read(&self, start: usize, rows: usize, out: &mut Strip) {
         let mut to = 0;
-        for x in &self.x {
-            x.read(start, rows, out, to);
-            to += x.columns;
+        for view in self.x.iter().chain(&self.y) {
+            view.read(start, rows, out, to);
+            to += view.columns;
         }
-        self.y.read(start, rows, out, to);
     }
 }

@@ -9,6 +9,7 @@ mod convert;
 mod enter;
 mod error;
 mod noise;
+mod predict;
 mod row_map;
 mod rows;
 mod statistics;
@@ -57,6 +58,8 @@ mod _native {
 
     #[pymodule_export]
     use super::noise::{Entropy, rounded_gaussian};
+    #[pymodule_export]
+    use super::predict::{Additive, Forms};
     #[pymodule_export]
     use super::row_map::RowMap;
     #[pymodule_export]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -129,7 +130,7 @@ class Basis:
                 functions.append(Function(place, heights, is_bend=i > 0))
         return cls(tuple(columns), tuple(functions))
 
-    @property
+    @functools.cached_property
     def gain(self) -> float:
         """The factor of stored features, with which no row is longer than one."""
         # The core leaves room for features, even if there are none.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -129,14 +132,17 @@ class Marginal:
         are narrower than one.
         """
         place = self._bin(point)
-        beside = np.concatenate(
-            [self.weights[max(place - 1, 0) : place], self.weights[place + 1 :]]
-        )
-        return bool(beside[: min(place, 1) + 1].max(initial=0.0) < share * self.weights[place])
+        beside = [*self.weights[max(place - 1, 0) : place], *self.weights[place + 1 : place + 2]]
+        return bool(max(beside, default=0.0) < share * self.weights[place])
 
     def _bin(self, point: float) -> int:
-        place = int(np.searchsorted(self.edges, point, side="right")) - 1
+        # Much faster than NumPy for one number.
+        place = bisect.bisect_right(self._edges, point) - 1
         return min(max(place, 0), self.weights.size - 1)
+
+    @functools.cached_property
+    def _edges(self) -> list[float]:
+        return cast("list[float]", self.edges.tolist())
 
     def points(self) -> tuple[Floats, Floats]:
         """Return the middles of the bins and their shares of the weight."""

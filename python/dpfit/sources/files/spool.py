@@ -91,7 +91,7 @@ class Spool:
         offset = self._file.seek(0, io.SEEK_END)
         for array, start in zip(arrays, starts, strict=False):
             self._file.seek(offset + start)
-            data = memoryview(array).cast("B")
+            data = array.data.cast("B")
             while data:
                 data = data[self._file.write(data) :]
         self._file.truncate(offset + size)

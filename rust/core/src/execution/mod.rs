@@ -122,20 +122,39 @@ impl Execution {
         };
         let queue = Mutex::new(items);
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let states: Vec<Result<T>> = pool.broadcast(|_| {
+        // A thread that comes too late finds nothing to do, and has no state to merge.
+        let worker = || {
+            let mut item = next()?;
             let mut state = start();
-            while let Some(item) = next() {
-                work(&mut state, item)?;
+            loop {
+                if let Err(error) = work(&mut state, item) {
+                    return Some(Err(error));
+                }
+                match next() {
+                    Some(other) => item = other,
+                    None => return Some(Ok(state)),
+                }
             }
-            Ok(state)
-        });
-        let mut states = states.into_iter();
+        };
+        let mut states = pool.install(|| shared(pool.current_num_threads(), &worker)).into_iter();
         let mut total = states.next().unwrap_or_else(|| Ok(start()))?;
         for state in states {
             merge(&mut total, state?)?;
         }
         Ok(total)
     }
+}
+
+/// Return the results of several calls of `worker` on the threads of the current pool. Nobody waits for a thread that has no
+/// core: calls that no other thread has begun are made by this one.
+fn shared<T: Send>(calls: usize, worker: &(impl Fn() -> Option<T> + Sync)) -> Vec<T> {
+    if calls < 2 {
+        return worker().into_iter().collect();
+    }
+    let (mut found, others) =
+        rayon::join(|| shared(calls / 2, worker), || shared(calls - calls / 2, worker));
+    found.extend(others);
+    found
 }
 
 /// The number of cores that this process may use, by its affinity and its control group. Read once, because it reads files.

@@ -2,6 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
+pub(crate) mod portable;
 
 use bytemuck::{Pod, Zeroable};
 

@@ -13,6 +13,7 @@ mod columns;
 mod kernel;
 mod mapper;
 pub mod quantise;
+mod runs;
 mod target;
 
 use xxhash_rust::xxh3::Xxh3;
@@ -25,6 +26,7 @@ pub(crate) use bounded::quantise_bounded;
 pub use columns::Column;
 pub(crate) use mapper::Mapper;
 pub use target::Target;
+pub(crate) use runs::{Kind as RunKind, Run};
 
 /// What to do with a row whose norm is above one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

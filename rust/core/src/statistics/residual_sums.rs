@@ -94,22 +94,20 @@ struct Parts<'a> {
     sums: Vec<i64>,
 }
 
+/// Tiles that are added at a time: the sum of their residuals, of up to 2^20, fits 32 bits.
+const SHORT_TILES: usize = 16;
+const SHORT_ROWS: usize = SHORT_TILES * LANES;
+/// The number of edges that are compared at a time: their sums fit the registers.
+const EDGES: usize = 4;
+
 impl PassSums for Parts<'_> {
     fn add(&mut self, path: Path, group: &[Line], layout: Layout, residuals: &Residuals) {
-        for (tile, [high, low]) in group.chunks_exact(layout.lines()).zip(residuals.tiles()) {
-            let mut clipped = [0; LANES];
-            for lane in 0..LANES {
-                clipped[lane] = (i32::from(high[lane]) << RESIDUAL_LOW_BITS) + i32::from(low[lane]);
-            }
-            for Feature { place, edges, first } in self.features {
-                let places = path.run(
-                    #[inline(always)]
-                    || places(feature(tile, *place), edges),
-                );
-                for lane in 0..LANES {
-                    self.sums[first + places[lane] as usize] += i64::from(clipped[lane]);
-                }
-            }
+        let groups = group.chunks(SHORT_TILES * layout.lines()).zip(residuals.tiles().chunks(SHORT_TILES));
+        for (group, residuals) in groups {
+            path.run(
+                #[inline(always)]
+                || self.add_short(group, layout, residuals),
+            );
         }
     }
 
@@ -118,16 +116,56 @@ impl PassSums for Parts<'_> {
     }
 }
 
-/// Return the number of edges that are at most the value, for every row of a tile.
-#[inline(always)]
-fn places(values: &[i16; LANES], edges: &[i16]) -> [i16; LANES] {
-    let mut places = [0; LANES];
-    for &edge in edges {
-        for lane in 0..LANES {
-            places[lane] += i16::from(values[lane] >= edge);
+impl Parts<'_> {
+    /// Add at most [`SHORT_TILES`] tiles.
+    #[inline(always)]
+    fn add_short(&mut self, group: &[Line], layout: Layout, parts: &[[[i16; LANES]; 2]]) {
+        // Rows that do not exist have a residual of zero.
+        let (mut residuals, mut values) = ([0i32; SHORT_ROWS], [0i32; SHORT_ROWS]);
+        let (tiles, _) = residuals.as_chunks_mut::<LANES>();
+        for ((to, [high, low]), _) in tiles.iter_mut().zip(parts).zip(group.chunks_exact(layout.lines())) {
+            for lane in 0..LANES {
+                to[lane] = (i32::from(high[lane]) << RESIDUAL_LOW_BITS) + i32::from(low[lane]);
+            }
+        }
+        let total = residuals.iter().sum::<i32>();
+        for Feature { place, edges, first } in self.features {
+            let (tiles, _) = values.as_chunks_mut::<LANES>();
+            for (to, tile) in tiles.iter_mut().zip(group.chunks_exact(layout.lines())) {
+                let from = feature(tile, *place);
+                for lane in 0..LANES {
+                    to[lane] = i32::from(from[lane]);
+                }
+            }
+            let sums = &mut self.sums[*first..=first + edges.len()];
+            let mut before = 0;
+            for (edges, sums) in edges.chunks(EDGES).zip(sums.chunks_mut(EDGES)) {
+                // Missing edges are copies of the last one.
+                let four = std::array::from_fn(|i| i32::from(edges[i.min(edges.len() - 1)]));
+                let below = below(&values, &residuals, &four);
+                for (sum, below) in sums.iter_mut().zip(&below[..edges.len()]) {
+                    *sum += i64::from(below - before);
+                    before = *below;
+                }
+            }
+            sums[edges.len()] += i64::from(total - before);
         }
     }
-    places
+}
+
+/// Return the sums of the residuals of rows whose value is below an edge.
+///
+/// The loop over rows is the outer one, so that compilers use vectors of rows.
+#[inline(always)]
+fn below(values: &[i32; SHORT_ROWS], residuals: &[i32; SHORT_ROWS], edges: &[i32; EDGES]) -> [i32; EDGES] {
+    let mut sums = [0i32; EDGES];
+    for row in 0..SHORT_ROWS {
+        for edge in 0..EDGES {
+            let residual = if values[row] < edges[edge] { residuals[row] } else { 0 };
+            sums[edge] = sums[edge].wrapping_add(residual);
+        }
+    }
+    sums
 }
 
 #[cfg(test)]
@@ -135,10 +173,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_on_an_edge_is_above_it() {
-        let mut values = [0; LANES];
-        values[..7].copy_from_slice(&[i16::MIN, -6, -5, -4, 0, 7, i16::MAX]);
-        assert_eq!(places(&values, &[-5, 0, 7])[..7], [0, 0, 1, 1, 2, 3, 3]);
+    fn sums_are_by_value_also_of_the_largest_residuals() {
+        let layout = Layout::new(3);
+        let edges: Vec<i16> = vec![i16::MIN, -5, 0, 7, 900, i16::MAX];
+        let (tiles, largest) = (2 * SHORT_TILES - 1, 1 << (2 * RESIDUAL_LOW_BITS));
+        let mut group = vec![Line([0; 32]); tiles * layout.lines()];
+        let values = [i16::MIN, -6, -5, -4, 0, 6, 7, 899, 900, i16::MAX];
+        let mut expected = vec![0i64; edges.len() + 1];
+        let mut residuals = Vec::new();
+        for (index, tile) in group.chunks_exact_mut(layout.lines()).enumerate() {
+            let mut parts = [[0; LANES]; 2];
+            for lane in 0..LANES {
+                let value = values[(index * LANES + lane) % values.len()];
+                crate::layout::feature_mut(tile, 1)[lane] = value;
+                let residual = [largest, -largest, largest, 1023, -1][(index + 3 * lane) % 5];
+                parts[0][lane] = (residual >> RESIDUAL_LOW_BITS) as i16;
+                parts[1][lane] = (residual & ((1 << RESIDUAL_LOW_BITS) - 1)) as i16;
+                expected[edges.iter().filter(|&&edge| value >= edge).count()] += i64::from(residual);
+            }
+            residuals.push(parts);
+        }
+        for path in Path::available() {
+            let features = [Feature { place: 1, edges: &edges, first: 0 }];
+            let mut parts = Parts { features: &features, sums: vec![0; edges.len() + 1] };
+            let short = group.chunks(SHORT_TILES * layout.lines()).zip(residuals.chunks(SHORT_TILES));
+            for (group, residuals) in short {
+                path.run(|| parts.add_short(group, layout, residuals));
+            }
+            assert_eq!(parts.sums, expected);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::batch::{BLOCK_TILES, Sink};
 use super::segment::Segment;
+use super::matrix::{Buffers, Sparse, TILES};
 use super::{Backing, FILE_LINES, Matrix, Store};
 use crate::error::{Error, Result};
 use crate::execution::{Execution, Path, Stop, waves};
@@ -94,6 +95,8 @@ impl Store {
     ) -> Result<()> {
         let (from, to) = (self.layout.lines(), Layout::new(matrix.outputs()).lines());
         let total = tiles.len() / from;
+        // Rows that were not mapped before consist of runs.
+        let sparse = if self.key == self.map.key() { Sparse::new(matrix, &self.map.runs()) } else { None };
         waves(total, wave_tiles::<S>(matrix, execution), stop, |wave| {
             // All threads get the same number of blocks, which fit the caches.
             let blocks = wave.len().div_ceil(BLOCK_TILES).next_multiple_of(execution.threads());
@@ -108,14 +111,14 @@ impl Store {
             let last = execution.fold(
                 wave.len() * LANES * cost(matrix),
                 items,
-                || (Mapping::new(matrix), bytemuck::zeroed_vec::<Line>(lines), shared.take()),
+                || (Mapping::new(matrix, sparse.as_ref()), bytemuck::zeroed_vec::<Line>(lines), shared.take()),
                 |(mapping, buffer, part), (block, place)| {
                     let mapped = match place {
                         Some(mapped) => mapped,
                         None => &mut buffer[..block.len() / from * to],
                     };
-                    for (tile, out) in block.chunks_exact(from).zip(mapped.chunks_exact_mut(to)) {
-                        mapping.apply(execution.path(), tile, self.layout, out);
+                    for (tiles, out) in block.chunks(TILES * from).zip(mapped.chunks_mut(TILES * to)) {
+                        mapping.apply(execution.path(), tiles, self.layout, out);
                     }
                     S::add(part, execution.path(), mapped, mapping.layout);
                     Ok(())
@@ -145,27 +148,43 @@ fn wave_tiles<S: Sink>(matrix: &Matrix, execution: &Execution) -> usize {
 /// The map of a tile, with buffers that are reused for the next tile.
 struct Mapping<'a> {
     matrix: &'a Matrix,
+    sparse: Option<(&'a Sparse, Buffers)>,
     layout: Layout,
     lines: Vec<Line>,
     products: Vec<Lanes>,
 }
 
 impl<'a> Mapping<'a> {
-    fn new(matrix: &'a Matrix) -> Self {
+    fn new(matrix: &'a Matrix, sparse: Option<&'a Sparse>) -> Self {
         let layout = Layout::new(matrix.outputs());
         let products = vec![Lanes([0.0; LANES]); matrix.outputs()];
-        Self { matrix, layout, lines: bytemuck::zeroed_vec(matrix.lines()), products }
+        let sparse = sparse.map(|sparse| (sparse, sparse.buffers()));
+        Self { matrix, sparse, layout, lines: bytemuck::zeroed_vec(matrix.lines()), products }
     }
 
-    /// Map a tile to a tile.
-    fn apply(&mut self, path: Path, tile: &[Line], layout: Layout, out: &mut [Line]) {
-        let squares = self.matrix.multiply(path, tile, &mut self.lines, &mut self.products);
-        let weights = quantise_bounded(path, &self.products, &squares, self.layout, out);
-        let (from, to) = (targets(tile, layout), targets_mut(out, self.layout));
-        for lane in 0..LANES {
-            let place = target_lane(lane);
-            // A cast rounds toward zero. A weight of one changes nothing: 31 bits are exact in a double.
-            to[place] = (f64::from(from[place]) * weights.0[lane]) as i32;
+    /// Map at most [`TILES`] tiles to tiles.
+    fn apply(&mut self, path: Path, tiles: &[Line], layout: Layout, out: &mut [Line]) {
+        if let Some((sparse, buffers)) = &mut self.sparse {
+            sparse.multiply(path, tiles, layout, buffers);
         }
+        let places = out.chunks_exact_mut(self.layout.lines());
+        for (index, (tile, out)) in tiles.chunks_exact(layout.lines()).zip(places).enumerate() {
+            let squares = self.products(path, index, tile);
+            let weights = quantise_bounded(path, &self.products, &squares, self.layout, out);
+            let (from, to) = (targets(tile, layout), targets_mut(out, self.layout));
+            for lane in 0..LANES {
+                let place = target_lane(lane);
+                // A cast rounds toward zero. A weight of one changes nothing: 31 bits are exact in a double.
+                to[place] = (f64::from(from[place]) * weights.0[lane]) as i32;
+            }
+        }
+    }
+
+    /// Write the products of a tile's rows with the matrix; return the sum of their squares for every row.
+    fn products(&mut self, path: Path, index: usize, tile: &[Line]) -> Lanes {
+        let known = self.sparse.as_ref().and_then(|(sparse, buffers)| {
+            sparse.products(self.matrix, path, index, buffers, &mut self.products)
+        });
+        known.unwrap_or_else(|| self.matrix.multiply(path, tile, &mut self.lines, &mut self.products))
     }
 }

@@ -19,6 +19,11 @@ pub(crate) trait PassSums: Send {
     /// Add a group of tiles with these residuals.
     fn add(&mut self, path: Path, group: &[Line], layout: Layout, residuals: &Residuals);
 
+    /// Add what was kept to be added later, before sums are merged or read.
+    fn finish(&mut self, path: Path, layout: Layout) {
+        let _ = (path, layout);
+    }
+
     fn merge(&mut self, other: Self);
 }
 
@@ -65,12 +70,15 @@ impl Store {
                     }
                     Ok(())
                 };
-                let merge = |a: &mut S, b: S| {
+                let merge = |a: &mut S, mut b: S| {
+                    b.finish(path, layout);
                     a.merge(b);
                     Ok(())
                 };
                 let cost = wave.len() * piece * LANES;
-                total(&execution.fold(cost, pieces[wave].iter().copied(), &zero, work, merge)?)
+                let mut sums = execution.fold(cost, pieces[wave].iter().copied(), &zero, work, merge)?;
+                sums.finish(path, layout);
+                total(&sums)
             })?;
             segment.forget();
         }

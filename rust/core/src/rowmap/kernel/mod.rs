@@ -35,7 +35,7 @@ pub(super) fn weigh(
     match path.kind() {
         Kind::Portable => portable::weigh(columns, strip, first, (squares, bound), features, weights),
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => avx2::weigh(columns, strip, first, (squares, bound), features, weights),
+        Kind::Avx2 | Kind::Avx512 => avx2::weigh(columns, strip, first, (squares, bound), features, weights),
     }
 }
 
@@ -44,7 +44,7 @@ pub(super) fn target(path: Path, target: &Target, y: &[f64; LANES], weight: &Lan
     match path.kind() {
         Kind::Portable => portable::target(target, y, weight, out),
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => avx2::target(target, y, weight, out),
+        Kind::Avx2 | Kind::Avx512 => avx2::target(target, y, weight, out),
     }
 }
 
@@ -54,7 +54,7 @@ pub(super) fn quantise(path: Path, features: &[Lanes], weight: &Lanes, tile: &mu
     match path.kind() {
         Kind::Portable => portable::quantise(features, weight, tile),
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => avx2::quantise(features, weight, tile),
+        Kind::Avx2 | Kind::Avx512 => avx2::quantise(features, weight, tile),
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
         for (features, expected) in
             [(1, 32767 * 32767), (2, 2 * 32767 * 32767), (3, FAR_ABOVE), (999, FAR_ABOVE)]
         {
-            for path in [Path::detect(), Path::portable()] {
+            for path in Path::available() {
                 let values = vec![Lanes([-1.0; LANES]); features];
                 let mut tile = vec![Line::zeroed(); Layout::new(features).lines()];
                 assert_eq!(quantise(path, &values, &Lanes([1.0; LANES]), &mut tile), [expected; LANES]);

@@ -4,10 +4,13 @@
 #[allow(unsafe_code)]
 mod avx2;
 
+use wide::i32x4;
+
 use super::sums::{Sums, statistic};
 use crate::error::Result;
 use crate::execution::{Execution, Kind, Path, Stop};
-use crate::layout::{LANES, Layout, Line, MOST_FEATURES, feature};
+use crate::layout::portable::load;
+use crate::layout::{Layout, Line, MOST_FEATURES, feature};
 use crate::store::{Clip, PassSums, RESIDUAL_LOW_BITS, Residuals, Store, Theta};
 
 /// Σ q·g, one entry per feature, in multiples of 2^−15 times the step of the target.
@@ -74,7 +77,7 @@ impl PassSums for Products {
         match path.kind() {
             Kind::Portable => portable(group, layout, residuals, &mut self.0),
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => avx2::products(group, layout, residuals, &mut self.0),
+            Kind::Avx2 | Kind::Avx512 => avx2::products(group, layout, residuals, &mut self.0),
         }
     }
 
@@ -86,15 +89,17 @@ impl PassSums for Products {
 }
 
 fn portable(group: &[Line], layout: Layout, residuals: &Residuals, sums: &mut [[i64; 4]]) {
-    for (tile, residual) in group.chunks_exact(layout.lines()).zip(residuals.tiles()) {
-        for (j, sums) in sums.iter_mut().enumerate().take(layout.features()) {
-            let column = feature(tile, j);
-            let (mut high, mut low) = (0i32, 0i32);
-            for lane in 0..LANES {
-                high += i32::from(column[lane]) * i32::from(residual[0][lane]);
-                low += i32::from(column[lane]) * i32::from(residual[1][lane]);
+    for (index, sums) in sums.iter_mut().enumerate().take(layout.features()) {
+        let mut parts = [[i32x4::ZERO; 2]; 2];
+        for (tile, residual) in group.chunks_exact(layout.lines()).zip(residuals.tiles()) {
+            let column = load(feature(tile, index));
+            for (parts, residual) in parts.iter_mut().zip(residual) {
+                for ((part, values), residuals) in parts.iter_mut().zip(column).zip(load(residual)) {
+                    *part += values.dot(residuals);
+                }
             }
-            sums[0] += (i64::from(high) << RESIDUAL_LOW_BITS) + i64::from(low);
         }
+        let [high, low] = parts.map(|part| part.iter().flat_map(|part| part.to_array()).map(i64::from).sum::<i64>());
+        sums[0] += (high << RESIDUAL_LOW_BITS) + low;
     }
 }

@@ -3,50 +3,89 @@
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_add_epi32, _mm256_add_epi32, _mm256_add_epi64, _mm256_castsi256_si128,
     _mm256_cvtepi32_epi64, _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_loadu_si256,
-    _mm256_madd_epi16, _mm256_setzero_si256, _mm256_slli_epi32, _mm256_slli_epi64, _mm256_srai_epi32,
-    _mm256_srli_epi32, _mm256_storeu_si256, _mm256_sub_epi32,
+    _mm256_madd_epi16, _mm256_max_epu32, _mm256_permute2x128_si256, _mm256_setzero_si256, _mm256_slli_epi32, _mm256_slli_epi64, _mm256_srai_epi32,
+    _mm256_srli_epi32, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
 };
 
-use super::kernel::{CACHED_LINES, GRAM_TILES, PACKED_LINES, Packed, first_pair, gather, gram_pairs};
+use super::kernel::{Kernel, SIZE_SHIFT, size_bound};
+use crate::layout::Line;
 use crate::layout::avx2::halves;
-use crate::layout::{Layout, Line};
 
-pub(super) fn gram(group: &[Line], layout: Layout, packed: &mut Packed, sums: &mut [[i64; 4]]) {
-    assert!(group.len() <= GRAM_TILES * layout.lines() && sums.len() == gram_pairs(layout));
-    // SAFETY: `Path` selects this module only if the processor has AVX2.
-    unsafe { gram_avx2(group, layout, packed, sums) }
-}
+/// 256-bit vectors.
+pub(super) struct Avx2;
 
-#[target_feature(enable = "avx2")]
-fn gram_avx2(group: &[Line], layout: Layout, packed: &mut Packed, sums: &mut [[i64; 4]]) {
-    let lines = layout.feature_lines();
-    let starts = || (0..lines).step_by(PACKED_LINES).map(|start| start..lines.min(start + PACKED_LINES));
-    for left in starts() {
-        let tiles = gather(group, layout, left.clone(), &mut packed.left);
-        for right in starts().skip(left.start / PACKED_LINES) {
-            let right_lines = if right == left {
-                &packed.left
-            } else {
-                gather(group, layout, right.clone(), &mut packed.right);
-                &packed.right
-            };
-            // A few lines of the right factor stay in the first-level cache for all lines of the left one.
-            for few in right.clone().step_by(CACHED_LINES) {
-                let end = right.end.min(few + CACHED_LINES);
-                for i in left.start..left.end.min(end) {
-                    let line = &packed.left[(i - left.start) * tiles..][..tiles];
-                    let sums = &mut sums[first_pair(layout, i)..][..lines - i];
-                    if i >= few {
-                        add_sums(&mut sums[0], squares_avx2(line));
-                    }
-                    for j in few.max(i + 1)..end {
-                        let other = &right_lines[(j - right.start) * tiles..][..tiles];
-                        add_sums(&mut sums[j - i], pairs_avx2(line, other));
-                    }
+// SAFETY of all calls: `Path` selects this kernel, and the one for AVX-512, only if the processor has AVX2.
+impl Kernel for Avx2 {
+    fn size(line: &[Line]) -> u64 {
+        // SAFETY: see above.
+        unsafe { size_avx2(line) }
+    }
+
+    fn squares(line: &[Line], sums: &mut [i64; 4]) {
+        // SAFETY: see above.
+        unsafe { add_sums(sums, squares_avx2(line)) }
+    }
+
+    fn products(left: &[Line], right: &[Line], narrow: bool, sums: &mut [[i64; 4]]) {
+        for (right, sums) in right.chunks_exact(left.len()).zip(sums) {
+            // SAFETY: see above.
+            unsafe {
+                if narrow {
+                    narrow_pairs_avx2(left, right, sums);
+                } else {
+                    add_sums(sums, pairs_avx2(left, right));
                 }
             }
         }
     }
+}
+
+#[target_feature(enable = "avx2")]
+fn size_avx2(line: &[Line]) -> u64 {
+    let mut sums = [_mm256_setzero_si256(); 2];
+    for line in line {
+        for (sum, half) in sums.iter_mut().zip(halves(line)) {
+            // Below 2^31, so that a shift of unsigned numbers does.
+            let squares = _mm256_madd_epi16(half, half);
+            *sum = _mm256_add_epi32(*sum, _mm256_srli_epi32::<{ SIZE_SHIFT as i32 }>(squares));
+        }
+    }
+    let mut lanes = [0u32; 8];
+    // SAFETY: the array is 32 writable bytes.
+    unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), _mm256_max_epu32(sums[0], sums[1])) };
+    size_bound(lanes.into_iter().max().unwrap_or(0), line.len())
+}
+
+/// Add the four products of two features with two others, whose sums fit 32 bits in every lane.
+#[target_feature(enable = "avx2")]
+fn narrow_pairs_avx2(left: &[Line], right: &[Line], totals: &mut [i64; 4]) {
+    let mut sums = [_mm256_setzero_si256(); 4];
+    for (left, right) in left.iter().zip(right) {
+        let (a, b) = (halves(left), halves(right));
+        for (p, sum) in sums.iter_mut().enumerate() {
+            *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(a[p / 2], b[p % 2]));
+        }
+    }
+    // Eight lanes of 32 bits become four of 64 bits.
+    let [a, b, c, d] = sums.map(|sum| {
+        let even = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(sum));
+        _mm256_add_epi64(even, _mm256_cvtepi32_epi64(_mm256_extracti128_si256::<1>(sum)))
+    });
+    let both = |a, b| _mm256_add_epi64(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
+    let (ab, cd) = (both(a, b), both(c, d));
+    let sums = _mm256_add_epi64(
+        _mm256_permute2x128_si256::<0x20>(ab, cd),
+        _mm256_permute2x128_si256::<0x31>(ab, cd),
+    );
+    add(totals, sums);
+}
+
+/// Add four 64-bit numbers to totals.
+#[target_feature(enable = "avx2")]
+fn add(totals: &mut [i64; 4], sums: __m256i) {
+    let place: *mut __m256i = totals.as_mut_ptr().cast();
+    // SAFETY: `place` is 32 readable and writable bytes.
+    unsafe { _mm256_storeu_si256(place, _mm256_add_epi64(_mm256_loadu_si256(place), sums)) };
 }
 
 /// Sums of products modulo 2^32, and the same sums with every term divided by 2^16 and rounded down. Together they
@@ -126,9 +165,7 @@ fn add_sums(totals: &mut [i64; 4], sums: [Sums; 4]) {
     let low = lanes(a.low(), b.low(), c.low(), d.low());
     let sums =
         _mm256_add_epi64(_mm256_slli_epi64::<16>(_mm256_cvtepi32_epi64(high)), _mm256_cvtepi32_epi64(low));
-    let place: *mut __m256i = totals.as_mut_ptr().cast();
-    // SAFETY: `place` is 32 readable and writable bytes.
-    unsafe { _mm256_storeu_si256(place, _mm256_add_epi64(_mm256_loadu_si256(place), sums)) };
+    add(totals, sums);
 }
 
 /// The sum of the lanes of each of four vectors.

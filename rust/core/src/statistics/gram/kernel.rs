@@ -1,13 +1,14 @@
-//! X'X of tiles: portable code and AVX2.
+//! X'X of tiles: what all paths have in common.
 
 use std::ops::Range;
 
 use bytemuck::Zeroable;
 
+use super::portable;
 #[cfg(target_arch = "x86_64")]
-use super::avx2;
+use super::{avx2, avx512};
 use crate::execution::{Kind, Path};
-use crate::layout::{LANES, Layout, Line, feature};
+use crate::layout::{Layout, Line};
 use crate::store::BLOCK_TILES;
 
 /// The number of tiles that the kernel adds up in 32 bits. More would fit, but a block is large enough for the work after
@@ -16,26 +17,81 @@ pub(super) const GRAM_TILES: usize = BLOCK_TILES;
 
 /// Add X'X of the group to `sums`, [`gram_pairs`] of them. Every row must satisfy Σq² ≤ 2^30.
 pub(super) fn gram(path: Path, group: &[Line], layout: Layout, packed: &mut Packed, sums: &mut [[i64; 4]]) {
-    match path.kind() {
-        Kind::Portable => portable(group, layout, sums),
-        #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => avx2::gram(group, layout, packed, sums),
+    assert!(group.len() <= GRAM_TILES * layout.lines() && sums.len() == gram_pairs(layout));
+    // The fewer features, the larger they are, and the fewer rows can be added in 32 bits: if features share the norm of a
+    // row equally, twice as many as these fit.
+    let tiles = (layout.features() / 4 * 2).clamp(8, GRAM_TILES);
+    for group in group.chunks(tiles * layout.lines()) {
+        match path.kind() {
+            Kind::Portable => multiply::<portable::Portable>(group, layout, packed, sums),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => multiply::<avx2::Avx2>(group, layout, packed, sums),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => multiply::<avx512::Avx512>(group, layout, packed, sums),
+        }
     }
 }
 
-fn portable(group: &[Line], layout: Layout, sums: &mut [[i64; 4]]) {
-    let features = layout.features();
-    for tile in group.chunks_exact(layout.lines()) {
-        for i in 0..features {
-            let a = feature(tile, i);
-            let row = &mut sums[first_pair(layout, i / 2)..];
-            for j in i..features {
-                let b = feature(tile, j);
-                let products = (0..LANES).map(|lane| i64::from(i32::from(a[lane]) * i32::from(b[lane])));
-                row[j / 2 - i / 2][2 * (i % 2) + j % 2] += products.sum::<i64>();
+/// Products of lines, with the tiles of each side by side; there is one version per path.
+pub(super) trait Kernel {
+    /// Return a bound on the sum of squares of each of the two features in every lane. A lane has the rows 2i and 2i + 1 of
+    /// all tiles.
+    fn size(line: &[Line]) -> u64;
+
+    /// Add the squares of two features and, between them, their product.
+    fn squares(line: &[Line], sums: &mut [i64; 4]);
+
+    /// Add the four products of the features of a line with those of each of at most [`CACHED_LINES`] other lines. If they
+    /// are `narrow`, no partial sum over the rows of a lane leaves 32 bits.
+    fn products(left: &[Line], right: &[Line], narrow: bool, sums: &mut [[i64; 4]]);
+}
+
+fn multiply<K: Kernel>(group: &[Line], layout: Layout, packed: &mut Packed, sums: &mut [[i64; 4]]) {
+    let lines = layout.feature_lines();
+    let starts = || (0..lines).step_by(PACKED_LINES).map(|start| start..lines.min(start + PACKED_LINES));
+    for left in starts() {
+        let tiles = packed.left.gather::<K>(group, layout, left.clone());
+        for right in starts().skip(left.start / PACKED_LINES) {
+            let right_lines = if right == left {
+                &packed.left
+            } else {
+                packed.right.gather::<K>(group, layout, right.clone());
+                &packed.right
+            };
+            // A few lines of the right factor stay in the first-level cache for all lines of the left one.
+            for few in right.clone().step_by(CACHED_LINES) {
+                let end = right.end.min(few + CACHED_LINES);
+                let largest = right_lines.sizes[few - right.start..end - right.start].iter().max();
+                let largest = largest.copied().unwrap_or(0);
+                for i in left.start..left.end.min(end) {
+                    let line = &packed.left.lines[(i - left.start) * tiles..][..tiles];
+                    let sums = &mut sums[first_pair(layout, i)..][..lines - i];
+                    if i >= few {
+                        K::squares(line, &mut sums[0]);
+                    }
+                    let first = few.max(i + 1);
+                    if first < end {
+                        let others = &right_lines.lines[(first - right.start) * tiles..][..(end - first) * tiles];
+                        let narrow = is_narrow(packed.left.sizes[i - left.start], largest);
+                        K::products(line, others, narrow, &mut sums[first - i..end - i]);
+                    }
+                }
             }
         }
     }
+}
+
+/// Return whether sums of products fit 32 bits: |Σab|² ≤ Σa²·Σb² < 2^62, also for some of the rows.
+fn is_narrow(one: u64, other: u64) -> bool {
+    one.checked_mul(other).is_some_and(|product| product < 1 << 62)
+}
+
+/// Bits that [`Kernel::size`] ignores: the sum of 64 squares of pairs, each below 2^31, then fits 32 bits.
+pub(super) const SIZE_SHIFT: u32 = 8;
+
+/// Return the bound of [`Kernel::size`] from the sum of squares of pairs without their low bits.
+pub(super) fn size_bound(sum: u32, tiles: usize) -> u64 {
+    (u64::from(sum) + tiles as u64) << SIZE_SHIFT
 }
 
 /// The number of lines that are packed together: 32 lines of 64 tiles are 128 KiB, and both factors of the product stay in
@@ -44,23 +100,34 @@ pub(super) const PACKED_LINES: usize = 32;
 /// The number of lines of the right factor that stay in the first-level cache: 16 KiB.
 pub(super) const CACHED_LINES: usize = 4;
 
-/// The buffers of the kernel: lines of the left and of the right factor, with all tiles of a line side by side.
+/// The buffers of the kernel: lines of the left and of the right factor.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Packed {
-    pub(super) left: Vec<Line>,
-    pub(super) right: Vec<Line>,
+    left: Panel,
+    right: Panel,
 }
 
-/// Copy the tiles of every line in `lines` side by side, padded to an even number of tiles; return that number.
-pub(super) fn gather(group: &[Line], layout: Layout, lines: Range<usize>, out: &mut Vec<Line>) -> usize {
-    let tiles = group.len() / layout.lines();
-    let even = tiles.next_multiple_of(2);
-    out.clear();
-    for line in lines {
-        out.extend(group.iter().skip(line).step_by(layout.lines()));
-        out.resize(out.len() + even - tiles, Line::zeroed());
+/// Lines, with all tiles of a line side by side, and a bound on the size of each ([`Kernel::size`]).
+#[derive(Debug, Clone, Default)]
+struct Panel {
+    lines: Vec<Line>,
+    sizes: Vec<u64>,
+}
+
+impl Panel {
+    /// Copy the tiles of every line in `lines` side by side, padded to an even number of tiles; return that number.
+    fn gather<K: Kernel>(&mut self, group: &[Line], layout: Layout, lines: Range<usize>) -> usize {
+        let tiles = group.len() / layout.lines();
+        let even = tiles.next_multiple_of(2);
+        self.lines.clear();
+        for line in lines {
+            self.lines.extend(group.iter().skip(line).step_by(layout.lines()));
+            self.lines.resize(self.lines.len() + even - tiles, Line::zeroed());
+        }
+        self.sizes.clear();
+        self.sizes.extend(self.lines.chunks_exact(even.max(1)).map(K::size));
+        even
     }
-    even
 }
 
 /// The number of sums of the kernel: one for every pair of lines, with the four products of two features by two. They are
@@ -77,9 +144,9 @@ pub(super) fn first_pair(layout: Layout, line: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::feature_mut;
+    use crate::layout::{LANES, feature, feature_mut};
 
-    /// Compare X'X on both paths, for `tiles` tiles of rows. `value` gives a value by row and feature.
+    /// Compare X'X on all paths with its definition, for `tiles` tiles of rows. `value` gives a value by row and feature.
     fn both(features: usize, tiles: usize, value: impl Fn(usize, usize) -> i16) {
         let layout = Layout::new(features);
         let mut group = vec![Line::zeroed(); tiles * layout.lines()];
@@ -95,13 +162,28 @@ mod tests {
             gram(path, &group, layout, &mut Packed::default(), &mut sums);
             sums
         };
-        let (mut fast, mut plain) = (sums(Path::detect()), sums(Path::portable()));
-        for line in 0..layout.feature_lines() {
-            // The entry below the diagonal is not used.
-            fast[first_pair(layout, line)][2] = 0;
-            plain[first_pair(layout, line)][2] = 0;
+        let mut plain = by_definition(&group, layout);
+        for path in Path::available() {
+            let mut found = sums(path);
+            for line in 0..layout.feature_lines() {
+                // The entry below the diagonal is not used.
+                found[first_pair(layout, line)][2] = 0;
+                plain[first_pair(layout, line)][2] = 0;
+            }
+            assert!(found == plain, "{path:?}");
         }
-        assert_eq!(fast, plain);
+    }
+
+    fn by_definition(group: &[Line], layout: Layout) -> Vec<[i64; 4]> {
+        let mut sums = vec![[1; 4]; gram_pairs(layout)];
+        for tile in group.chunks_exact(layout.lines()) {
+            for (i, j) in (0..layout.features()).flat_map(|i| (i..layout.features()).map(move |j| (i, j))) {
+                let (a, b) = (feature(tile, i), feature(tile, j));
+                let product: i64 = (0..LANES).map(|lane| i64::from(a[lane]) * i64::from(b[lane])).sum();
+                sums[first_pair(layout, i / 2) + j / 2 - i / 2][2 * (i % 2) + j % 2] += product;
+            }
+        }
+        sums
     }
 
     /// Rows at the bound Σq² ≤ 2^30: all in one feature, or in two of equal size, with any signs.
@@ -118,6 +200,22 @@ mod tests {
                         _ => 0,
                     });
                 }
+            }
+        }
+    }
+
+    /// Some lines are large and others small, so that both kinds of sums occur, and some sums nearly leave 32 bits.
+    #[test]
+    fn large_and_small_features_give_exact_sums() {
+        for features in [12, 30, 131] {
+            for (large, small) in [(30_000, 40), (16_000, 2896), (2895, 2895), (32_767, 0)] {
+                let value = |row: usize, feature: usize| match feature {
+                    3 => large,
+                    7 if row % 2 == 0 => -small,
+                    _ if feature < 9 => small,
+                    _ => (row % 3) as i16 - 1,
+                };
+                both(features, GRAM_TILES, value);
             }
         }
     }

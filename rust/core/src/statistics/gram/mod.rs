@@ -3,8 +3,12 @@
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod avx512;
 mod eigenvalue;
 mod kernel;
+mod portable;
 mod products;
 mod scores;
 

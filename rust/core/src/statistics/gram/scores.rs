@@ -7,7 +7,8 @@ use super::{Gram, Sums, triangle};
 use crate::error::Result;
 use crate::execution::{Execution, Path, Stop};
 use crate::layout::{LANES, Layout, Line, feature, feature_mut};
-use crate::store::{Clip, MOST_TILES, PassSums, RESIDUAL_LOW_BITS, Residuals, Store, Theta};
+use crate::number::truncate;
+use crate::store::{Clip, PassSums, RESIDUAL_LOW_BITS, Residuals, Store, Theta};
 
 /// The largest value that is stored.
 const MOST: u64 = 32767;
@@ -40,7 +41,8 @@ impl Gram {
         let zero = || Part {
             shift,
             sums: vec![[0; 4]; gram_pairs(layout)],
-            lines: bytemuck::zeroed_vec(MOST_TILES * layout.lines()),
+            lines: bytemuck::zeroed_vec(GRAM_TILES * layout.lines()),
+            filled: 0,
             packed: Packed::default(),
         };
         store.pass(theta, clip, zero, execution, stop, |part: &Part| found.add(&part.sums))?;
@@ -53,27 +55,35 @@ impl Gram {
     }
 }
 
-/// The sums of a thread, and buffers. A wave has fewer than 2^32 rows, so that 64 bits are enough.
+/// The sums of a thread, and scores that are not part of them yet. A wave has fewer than 2^32 rows, so that 64 bits are enough.
 struct Part {
     shift: u32,
     sums: Vec<[i64; 4]>,
     lines: Vec<Line>,
+    /// The number of lines that are in use.
+    filled: usize,
     packed: Packed,
 }
 
 impl PassSums for Part {
     fn add(&mut self, path: Path, group: &[Line], layout: Layout, residuals: &Residuals) {
-        let lines = &mut self.lines[..group.len()];
-        let tiles = group.chunks_exact(layout.lines()).zip(lines.chunks_exact_mut(layout.lines()));
-        for ((tile, out), [high, low]) in tiles.zip(residuals.tiles()) {
+        for (tile, [high, low]) in group.chunks_exact(layout.lines()).zip(residuals.tiles()) {
+            if self.filled == self.lines.len() {
+                self.finish(path, layout);
+            }
+            let out = &mut self.lines[self.filled..][..layout.lines()];
+            self.filled += layout.lines();
             path.run(
                 #[inline(always)]
                 || scores(tile, layout, high, low, self.shift, out),
             );
         }
-        for tiles in lines.chunks(GRAM_TILES * layout.lines()) {
-            gram(path, tiles, layout, &mut self.packed, &mut self.sums);
-        }
+    }
+
+    /// Add the remaining scores. More of them at a time take less time.
+    fn finish(&mut self, path: Path, layout: Layout) {
+        gram(path, &self.lines[..self.filled], layout, &mut self.packed, &mut self.sums);
+        self.filled = 0;
     }
 
     fn merge(&mut self, other: Self) {
@@ -92,17 +102,16 @@ fn scores(
     shift: u32,
     out: &mut [Line],
 ) {
-    let mut residuals = [0i64; LANES];
+    // A product of 16 and 21 bits, times a power of two, is exact in a double.
+    let scale = 2f64.powi(-(shift as i32));
+    let mut residuals = [0.0; LANES];
     for lane in 0..LANES {
-        residuals[lane] = (i64::from(high[lane]) << RESIDUAL_LOW_BITS) + i64::from(low[lane]);
+        residuals[lane] = f64::from((i32::from(high[lane]) << RESIDUAL_LOW_BITS) + i32::from(low[lane])) * scale;
     }
-    let most = (1i64 << shift) - 1;
     for index in 0..layout.features() {
         let (values, to) = (feature(tile, index), feature_mut(out, index));
         for lane in 0..LANES {
-            let product = i64::from(values[lane]) * residuals[lane];
-            // A shift rounds down; negative products are first moved up.
-            to[lane] = ((product + ((product >> 63) & most)) >> shift) as i16;
+            to[lane] = truncate(f64::from(values[lane]) * residuals[lane]) as i16;
         }
     }
 }

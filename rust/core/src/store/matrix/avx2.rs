@@ -5,6 +5,8 @@ use std::arch::x86_64::{
     _mm256_cvtepi32_pd, _mm256_extracti128_si256, _mm256_madd_epi16, _mm256_mul_pd, _mm256_set1_epi32,
     _mm256_set1_pd, _mm256_setzero_pd, _mm256_setzero_si256, _mm256_srai_epi32, _mm256_store_si256,
     _mm256_storeu_pd, _mm256_unpackhi_epi16, _mm256_unpacklo_epi16,
+    _mm512_add_epi32, _mm512_castsi512_si256, _mm512_dpwssd_epi32, _mm512_extracti64x4_epi64, _mm512_load_si512,
+    _mm512_set1_epi32, _mm512_setzero_si512, _mm512_srai_epi32,
 };
 
 use super::{Factors, Matrix};
@@ -21,8 +23,42 @@ pub(super) fn multiply(matrix: &Matrix, tile: &[Line], lines: &mut [Line], produ
     unsafe { multiply_avx2(matrix, tile, lines, products) }
 }
 
+/// The same on processors that have AVX-512.
+pub(super) fn multiply_wide(
+    matrix: &Matrix,
+    tile: &[Line],
+    lines: &mut [Line],
+    products: &mut [Lanes],
+) -> Lanes {
+    // SAFETY: `Path` selects this function only if the processor has AVX2 and AVX-512 with VNNI.
+    unsafe { multiply_avx512(matrix, tile, lines, products) }
+}
+
 #[target_feature(enable = "avx2")]
 fn multiply_avx2(matrix: &Matrix, tile: &[Line], lines: &mut [Line], products: &mut [Lanes]) -> Lanes {
+    unpack(tile, lines);
+    let mut squares = [_mm256_setzero_pd(); 4];
+    let outputs = products.chunks_mut(2).zip(matrix.scales.chunks(2));
+    for ((products, scales), factors) in outputs.zip(matrix.factors.chunks_exact(lines.len())) {
+        scale(sums_avx2(lines, factors), scales, products, &mut squares);
+    }
+    lanes(squares)
+}
+
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
+fn multiply_avx512(matrix: &Matrix, tile: &[Line], lines: &mut [Line], products: &mut [Lanes]) -> Lanes {
+    unpack(tile, lines);
+    let mut squares = [_mm256_setzero_pd(); 4];
+    let outputs = products.chunks_mut(2).zip(matrix.scales.chunks(2));
+    for ((products, scales), factors) in outputs.zip(matrix.factors.chunks_exact(lines.len())) {
+        scale(sums_avx512(lines, factors), scales, products, &mut squares);
+    }
+    lanes(squares)
+}
+
+/// Write the pairs of values of every row side by side.
+#[target_feature(enable = "avx2")]
+fn unpack(tile: &[Line], lines: &mut [Line]) {
     for (line, pairs) in tile.iter().zip(lines.iter_mut()) {
         // A prefetch is a hint and never faults.
         _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(line).wrapping_add(LINES_AHEAD).cast());
@@ -34,24 +70,46 @@ fn multiply_avx2(matrix: &Matrix, tile: &[Line], lines: &mut [Line], products: &
             _mm256_store_si256(place.add(1), _mm256_unpackhi_epi16(a, b));
         }
     }
-    let mut squares = [_mm256_setzero_pd(); 4];
-    let outputs = products.chunks_mut(2).zip(matrix.scales.chunks(2));
-    for ((products, scales), factors) in outputs.zip(matrix.factors.chunks_exact(lines.len())) {
-        let sums = sums_avx2(lines, factors);
-        for ((products, &scale), sums) in products.iter_mut().zip(scales).zip(sums) {
-            let scale = _mm256_set1_pd(scale);
-            for (i, sums) in doubles(sums).into_iter().enumerate() {
-                let product = _mm256_mul_pd(sums, scale);
-                squares[i] = _mm256_add_pd(squares[i], _mm256_mul_pd(product, product));
-                put(&mut products.0, i, product);
-            }
+}
+
+/// Scale the sums of two columns, and add their squares in the order of the columns.
+#[target_feature(enable = "avx2")]
+fn scale(sums: [[__m256i; 2]; 2], scales: &[f64], products: &mut [Lanes], squares: &mut [__m256d; 4]) {
+    for ((products, &scale), sums) in products.iter_mut().zip(scales).zip(sums) {
+        let scale = _mm256_set1_pd(scale);
+        for (i, sums) in doubles(sums).into_iter().enumerate() {
+            let product = _mm256_mul_pd(sums, scale);
+            squares[i] = _mm256_add_pd(squares[i], _mm256_mul_pd(product, product));
+            put(&mut products.0, i, product);
         }
     }
+}
+
+#[target_feature(enable = "avx2")]
+fn lanes(squares: [__m256d; 4]) -> Lanes {
     let mut out = Lanes([0.0; LANES]);
     for (i, squares) in squares.into_iter().enumerate() {
         put(&mut out.0, i, squares);
     }
     out
+}
+
+/// The same as `sums_avx2`, with both halves of the rows in one vector.
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
+fn sums_avx512(lines: &[Line], factors: &[Factors]) -> [[__m256i; 2]; 2] {
+    let mut sums = [_mm512_setzero_si512(); 4];
+    for (line, factors) in lines.iter().zip(factors) {
+        // SAFETY: a line is 64 readable bytes, aligned to 64.
+        let rows = unsafe { _mm512_load_si512(std::ptr::from_ref(line).cast()) };
+        for (sum, &pair) in sums.iter_mut().zip(factors) {
+            *sum = _mm512_dpwssd_epi32(*sum, rows, _mm512_set1_epi32(bytemuck::cast(pair)));
+        }
+    }
+    let [a, b, c, d] = sums;
+    [(a, b), (c, d)].map(|(high, low)| {
+        let whole = _mm512_add_epi32(high, _mm512_srai_epi32::<LOW_BITS>(low));
+        [_mm512_castsi512_si256(whole), _mm512_extracti64x4_epi64::<1>(whole)]
+    })
 }
 
 /// Return the sums of products with two columns, divided by 2^10 and rounded down. Rows are in the order of unpacking.

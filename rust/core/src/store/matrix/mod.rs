@@ -3,14 +3,19 @@
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod avx2;
+mod sparse;
 #[cfg(test)]
 mod tests;
 
+use wide::{i16x8, i32x8};
 use xxhash_rust::xxh3::Xxh3;
+
+pub(super) use sparse::{Buffers, Sparse, TILES};
 
 use super::theta::{LOW_BITS, split};
 use crate::error::{Error, Result, parameter};
 use crate::execution::{Kind, Path};
+use crate::layout::portable::load;
 use crate::layout::{BITS, LANES, Layout, Line, MOST_FEATURES, feature};
 use crate::source::Lanes;
 
@@ -154,21 +159,31 @@ impl Matrix {
             Kind::Portable => self.multiply_portable(tile, products),
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => avx2::multiply(self, tile, lines, products),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => avx2::multiply_wide(self, tile, lines, products),
         }
     }
 
     fn multiply_portable(&self, tile: &[Line], products: &mut [Lanes]) -> Lanes {
         let mut squares = [0.0; LANES];
+        let inputs = self.inputs.div_ceil(2);
         for (output, (products, &scale)) in products.iter_mut().zip(&self.scales).enumerate() {
-            let mut sums = [0i64; LANES];
-            for input in 0..self.inputs {
-                let (column, factor) = (feature(tile, input), self.integer(input, output));
-                for lane in 0..LANES {
-                    sums[lane] += i64::from(column[lane]) * factor;
+            let mut sums = [[i32x8::ZERO; 2]; 2];
+            for (line, factors) in self.factors[output / 2 * inputs..][..inputs].iter().enumerate() {
+                let parts = &factors[output % 2 * 2..][..2];
+                for index in 2 * line..self.inputs.min(2 * line + 2) {
+                    let column = load(feature(tile, index));
+                    for (sums, part) in sums.iter_mut().zip(parts) {
+                        let factor = i16x8::splat(part[index % 2]);
+                        sums[0] += column[0].widening_mul(factor);
+                        sums[1] += column[1].widening_mul(factor);
+                    }
                 }
             }
+            let [high, low] = sums.map(|sums| sums.map(|sums| sums.to_array()));
+            let (high, low) = (high.as_flattened(), low.as_flattened());
             for lane in 0..LANES {
-                let product = (sums[lane] >> LOW_BITS) as f64 * scale;
+                let product = f64::from(high[lane].wrapping_add(low[lane] >> LOW_BITS)) * scale;
                 products.0[lane] = product;
                 squares[lane] += product * product;
             }

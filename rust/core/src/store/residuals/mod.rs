@@ -4,9 +4,12 @@
 #[allow(unsafe_code)]
 mod avx2;
 
+use wide::{i16x8, i32x8};
+
 use super::clip::Clip;
 use super::theta::{LOW_BITS, Theta};
 use crate::execution::{Kind, Path};
+use crate::layout::portable::load;
 use crate::layout::{LANES, Layout, Line, feature, target_lane, targets};
 
 /// The most tiles whose products with a residual can be added in 32 bits: 32 · 2 · 32767 · 1024 < 2^31.
@@ -39,23 +42,25 @@ impl Residuals {
         match path.kind() {
             Kind::Portable => portable(group, layout, theta, clip, self),
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => avx2::residuals(group, layout, theta, clip, self),
+            Kind::Avx2 | Kind::Avx512 => avx2::residuals(group, layout, theta, clip, self),
         }
     }
 }
 
 fn portable(group: &[Line], layout: Layout, theta: &Theta, clip: Clip, out: &mut Residuals) {
     for (tile, out) in group.chunks_exact(layout.lines()).zip(&mut out.tiles) {
-        let mut high = [theta.half(); LANES];
-        let mut low = [0i32; LANES];
-        let (highs, lows) = (theta.high().as_flattened(), theta.low().as_flattened());
-        for (j, (&h, &l)) in highs.iter().zip(lows).enumerate().take(theta.len()) {
-            let column = feature(tile, j);
-            for lane in 0..LANES {
-                high[lane] = high[lane].wrapping_add(i32::from(column[lane]) * i32::from(h));
-                low[lane] = low[lane].wrapping_add(i32::from(column[lane]) * i32::from(l));
+        let mut highs = [i32x8::splat(theta.half()); 2];
+        let mut lows = [i32x8::ZERO; 2];
+        let parts = theta.high().as_flattened().iter().zip(theta.low().as_flattened());
+        for (index, (&high, &low)) in parts.enumerate().take(theta.len()) {
+            let (high, low) = (i16x8::splat(high), i16x8::splat(low));
+            for (half, values) in load(feature(tile, index)).into_iter().enumerate() {
+                highs[half] += values.widening_mul(high);
+                lows[half] += values.widening_mul(low);
             }
         }
+        let [high, low] = [highs, lows].map(|sums| sums.map(|sums| sums.to_array()));
+        let (high, low) = (high.as_flattened(), low.as_flattened());
         let limits = match clip.reach() {
             None => [clip.tau(); LANES],
             Some(_) => clip.limits(&squares(tile, layout)),
