@@ -100,7 +100,8 @@ def test_fits_have_the_expected_widths(rows, columns, levels, epsilon):
 @pytest.mark.slow
 @pytest.mark.parametrize(("rows", "columns", "levels", "epsilon"), SLOW)
 def test_fits_of_many_tables_have_the_expected_widths(rows, columns, levels, epsilon):
-    check(rows, columns, levels, epsilon, fits=16)
+    # Fits of few rows vary more, and are fast.
+    check(rows, columns, levels, epsilon, fits=min(max(16, 300_000 // rows), 60))
 
 
 @pytest.fixture(scope="module")

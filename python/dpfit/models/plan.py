@@ -28,10 +28,12 @@ from dpfit.schema import Categorical, Kind, Numeric, Schema
 
 __all__ = ["ExpectedWidth", "Plan", "plan"]
 
-# Made-up rows of a fit, and fits: their medians vary by several per cent. Thresholds depend a
-# little on the number of rows itself, so there are as many rows as asked for up to this number.
+# Made-up rows of a fit. Thresholds depend a little on the number of rows itself, so there are as
+# many rows as asked for up to this number.
 _ROWS = 20_000
-_FITS = 11
+# Fits vary, mostly those of few rows. So there are as many fits as have this number of rows
+# together, but no fewer and no more than these.
+_ALL_ROWS, _FITS = 300_000, (15, 61)
 # Intervals that are wider than this say little, and so does their expected width.
 _WIDEST = 5.0
 # The largest number of rows that can be asked for, and of columns.
@@ -337,7 +339,11 @@ class _Design:
 
     @property
     def _means(self) -> Floats:
-        return _MEAN * ((1.0 + np.arange(self.columns)) % 2.0)
+        return np.where(np.arange(self.columns) % 2 == 0, _MEAN, 0.0)
+
+    @property
+    def _fits(self) -> int:
+        return min(max(_ALL_ROWS // min(self.rows, _ROWS), _FITS[0]), _FITS[1])
 
     def _draw(self, rng: np.random.Generator, rows: int) -> tuple[Array, Array]:
         """Draw rows; every column explains the same share of the target, whose variance is 1."""
@@ -374,7 +380,9 @@ class _Design:
         """Return the expected widths, by kinds of coefficients."""
         if mu in self._known:
             return tuple(replace(width, epsilon=epsilon) for width in self._known[mu])
-        ratios = np.array([self._fitted(mu, seed) for seed in range(_FITS)]) / self._least_squares()
+        ratios = (
+            np.array([self._fitted(mu, seed) for seed in range(self._fits)]) / self._least_squares()
+        )
         kinds = self._kinds()
         found = []
         for kind in dict.fromkeys(kinds):
