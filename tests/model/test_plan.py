@@ -81,13 +81,15 @@ def check(rows, columns, levels, epsilon, fits):
         own = ratios[:, [place for place, other in enumerate(kinds) if other == kind]]
         known = np.isfinite(own).mean()
         if width.width is None:
-            assert known < 0.75
+            assert known < 0.9
         elif width.width > 5.0:
             # Printed as "> 5": such intervals say little, and their widths vary widely.
             assert not known or np.nanmedian(own) > 0.75 * 5.0
         else:
-            assert known > 0.25
-            assert width.width == pytest.approx(float(np.nanmedian(own)), rel=0.25)
+            assert known > 0.6
+            # Wide intervals vary more, and depend on where the columns are.
+            rel = 0.25 if width.width <= 3.0 else 0.4
+            assert width.width == pytest.approx(float(np.nanmedian(own)), rel=rel)
             assert abs(width.known - known) < 0.35
 
 

@@ -34,6 +34,8 @@ _ROWS = 20_000
 # Fits vary, mostly those of few rows. So there are as many fits as have this number of rows
 # together, but no fewer and no more than these.
 _ALL_ROWS, _FITS = 300_000, (15, 61)
+# The least share of coefficients that have an interval, for an expected width.
+_MOST = 0.75
 # Intervals that are wider than this say little, and so does their expected width.
 _WIDEST = 5.0
 # The largest number of rows that can be asked for, and of columns.
@@ -63,8 +65,8 @@ class ExpectedWidth:
     share : float or None
         The share of the rows that have the level.
     width : float or None
-        The expected width, relative to that of least squares without privacy; None if most of
-        these coefficients have no interval.
+        The expected width, relative to that of least squares without privacy; None if more than a
+        quarter of these coefficients have no interval.
     known : float
         The share of these coefficients that have an interval.
     """
@@ -388,7 +390,7 @@ class _Design:
         for kind in dict.fromkeys(kinds):
             own = ratios[:, [place for place, other in enumerate(kinds) if other == kind]]
             known = float(np.isfinite(own).mean())
-            width = float(np.nanmedian(own)) if known >= 0.5 else None
+            width = float(np.nanmedian(own)) if known >= _MOST else None
             found.append(ExpectedWidth(epsilon, *kind, width, known))
         self._known[mu] = tuple(found)
         return tuple(found)
