@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpfit.models.additive import PrivateAdditiveRegression
     from dpfit.models.file import load
     from dpfit.models.linear import PrivateLinearRegression
+    from dpfit.models.plan import plan
     from dpfit.paper import AdaSSP, BoostedAdaSSP, BoostedMean, DPGradientDescent, TukeyEM
     from dpfit.schema import Schema
     from dpfit.schema.kinds import Binary, Categorical, Date, Numeric
@@ -61,6 +62,7 @@ __all__ = [
     "TukeyEM",
     "__version__",
     "load",
+    "plan",
     "scan_batches",
     "scan_csv",
     "scan_parquet",
@@ -82,6 +84,7 @@ _HOMES = {
     "SourceError": "dpfit.exceptions",
     "PrivateLinearRegression": "dpfit.models.linear",
     "load": "dpfit.models.file",
+    "plan": "dpfit.models.plan",
     "AdaSSP": "dpfit.paper",
     "BoostedAdaSSP": "dpfit.paper",
     "BoostedMean": "dpfit.paper",

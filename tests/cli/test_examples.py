@@ -11,7 +11,18 @@ import pytest
 
 from dpfit import Ledger
 from dpfit.cli import run
-from dpfit.cli.commands import audit, budget, demo, evaluate, fit, ledger, predict, schema, show
+from dpfit.cli.commands import (
+    audit,
+    budget,
+    demo,
+    evaluate,
+    fit,
+    ledger,
+    plan,
+    predict,
+    schema,
+    show,
+)
 from dpfit.demo import diamonds
 
 from . import tool
@@ -24,6 +35,7 @@ HELPS = {
     "predict": predict.EXAMPLES,
     "evaluate": evaluate.EXAMPLES,
     "show": show.EXAMPLES,
+    "plan": plan.EXAMPLES,
     "budget": budget.EXAMPLES,
     "budget add": budget.ADD_EXAMPLES,
     "schema infer": schema.EXAMPLES,

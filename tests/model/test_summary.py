@@ -122,12 +122,14 @@ def test_linear_numbers_are_the_models(linear):
     deviation = facts.pop("Residual SD (approx.)")
     assert close([deviation], [np.sqrt(linear.residual_variance_)])
     assert close(facts.pop("Target range (approx.)").split(" to "), linear.target_range_)
+    value, error = linear.r_squared_
     assert facts == {
         "Budget": "epsilon 2, delta 1e-06",
         "Rows (noisy)": f"{linear.n_rows_:.0f}",
         "Neighbors": "add_remove",
         "Rounds": str(linear.n_rounds_),
         "Protects": "each row",
+        "R-squared": f"{value:.3f} (std err {error:.3f})",
     }
     assert re.findall(r"\d[\d.]*", " ".join(summary.notes[:2])) == ["0.05", "0.95", "90"]
 
@@ -369,7 +371,8 @@ def test_html_is_what_a_notebook_shows(summary):
 
 
 def test_r_squared_is_printed_where_it_is_known(linear):
-    assert "R-squared" not in dict(linear.summary().facts)
+    unknown = dataclasses.replace(linear.model_, r_squared=None)
+    assert "R-squared" not in dict(linear_summary(unknown).facts)
     model = dataclasses.replace(linear.model_, r_squared=(0.8125, 0.0251))
     assert dict(linear_summary(model).facts)["R-squared"] == "0.812 (std err 0.025)"
 

@@ -45,8 +45,9 @@ GRIDS = {COUNT, TARGET, SCORES, *(features_histogram(count) for count in range(1
 
 # What a linear model releases to see where its lines end, and what any model does then.
 FIRST = [MAPPED, GRADIENT, SCORES, GRADIENT, GRADIENT, GRADIENT, SUMS]
-FULL = [MAPPED, MAPPED, GRADIENT, GRADIENT, SCORES, *[GRADIENT] * 7, PRODUCTS]
-LAST = [MAPPED, GRADIENT, SCORES, *[GRADIENT] * 6, PRODUCTS]
+SQUARES = "sum of squared residuals"
+FULL = [MAPPED, MAPPED, GRADIENT, GRADIENT, SCORES, *[GRADIENT] * 7, PRODUCTS, SQUARES, SQUARES]
+LAST = [MAPPED, GRADIENT, SCORES, *[GRADIENT] * 6, PRODUCTS, SQUARES, SQUARES]
 
 
 def table(rows, columns, kind, seed=0):
@@ -150,7 +151,11 @@ def check_events(model, columns, relation, known, most):
         tau = events[-1].sensitivity / (rows * both)
         assert np.abs(dpfit.engine.threshold.EDGES / tau - 1.0).min() < 2.0**-8
     for event in events:
-        if event.statistic not in (GRADIENT, SUMS, PRODUCTS):
+        if event.statistic == SQUARES:
+            # Thresholds of R-squared, rounded to steps of 2**-14 half-widths.
+            tau = math.sqrt(event.sensitivity / rows)
+            assert np.abs(dpfit.engine.explained.THRESHOLDS / tau - 1.0).min() < 0.01
+        elif event.statistic not in (GRADIENT, SUMS, PRODUCTS):
             assert event.sensitivity == pytest.approx(expected[event.statistic], rel=1e-12)
     # Thresholds change once: after residuals are counted.
     for start, stage, wide in rest:
@@ -203,12 +208,12 @@ def test_the_regimes_are_all_met():
     record = fit(CLASSES[0], {"epsilon": 5.0}, (3000, 3, "dates"), "add_remove", None, None)
     looks = [event for event in claims(record.privacy_) if event.statistic.startswith("histog")]
     assert len(looks) >= 6
-    assert [event.statistic for event in claims(record.privacy_)][-17:] == FIRST + LAST
+    assert [event.statistic for event in claims(record.privacy_)][-19:] == FIRST + LAST
     # With fewer rows, lines are fitted without a look at their ends, by chance not always.
     asked = {"epsilon": 1.0}
     fits = [fit(CLASSES[0], asked, (150, 3, "dates"), "replace", None, None) for _ in range(9)]
     names = [[event.statistic for event in claims(model.privacy_)] for model in fits]
-    assert any(part.count(MAPPED) == 2 and part[-13:] == FULL for part in names)
+    assert any(part.count(MAPPED) == 2 and part[-15:] == FULL for part in names)
     few = fit(CLASSES[0], asked, (1, 3, "dates"), "replace", None, None)
     assert few.residual_variance_ is None
     assert not few.coef_.any()

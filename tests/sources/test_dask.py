@@ -45,6 +45,7 @@ from .engine_tables import (
     sums_of_mapped_rows,
     table,
     with_holes,
+    with_units,
 )
 
 every = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)

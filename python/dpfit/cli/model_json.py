@@ -40,6 +40,8 @@ def model_as_json(estimator: Any) -> dict[str, Any]:
         "rows_as_released": model.rows,
         "rounds": model.rounds,
         "residual_std": None if variance is None else math.sqrt(variance),
+        "r_squared": None if model.r_squared is None else model.r_squared[0],
+        "r_squared_std_error": None if model.r_squared is None else model.r_squared[1],
         "target_range": _finite(model.target_range),
         "intercept": model.intercept,
         **(_coefficients(model) if hasattr(estimator, "coef_") else _curves(model)),

@@ -11,7 +11,18 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from dpfit.cli.commands import audit, budget, demo, evaluate, fit, ledger, predict, schema, show
+from dpfit.cli.commands import (
+    audit,
+    budget,
+    demo,
+    evaluate,
+    fit,
+    ledger,
+    plan,
+    predict,
+    schema,
+    show,
+)
 from dpfit.cli.errors import PipeClosed, explain, wrong_use
 from dpfit.cli.options import Command
 from dpfit.cli.printing import epilog, unwrapped
@@ -67,6 +78,7 @@ for command, examples in (
     (predict.predict, predict.EXAMPLES),
     (evaluate.evaluate, evaluate.EXAMPLES),
     (show.show, show.EXAMPLES),
+    (plan.plan, plan.EXAMPLES),
     (audit.audit, audit.EXAMPLES),
     (demo.demo, demo.EXAMPLES),
 ):

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpfit._typing import Floats
 from dpfit.accounting import BudgetTracker
+from dpfit.engine.explained import Explained, explained
 from dpfit.engine.features.basis import Basis, Column
 from dpfit.engine.features.functions import Knots
 from dpfit.engine.plan import Plan
@@ -39,6 +40,8 @@ __all__ = ["Fitted", "first_statistics", "fit"]
 # Shares of what is left for a first model of lines, and then for the look at its residuals.
 _FIRST = 0.2
 _LOOK = 0.1
+# The share of what is left for R-squared. It makes intervals wider by one per cent.
+_EXPLAINED = 0.02
 # Curves and lines end at the 1 % and 99 % quantiles: the noise rarely shows what is beyond.
 _OUTER = 0.01
 
@@ -98,13 +101,16 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
     first = None
     if looks:
         basis, stage, first = _with_ends(basis, columns, stage, task.strategy, budget, store)
-    mu = budget.spend_rest()
-    if first is not None:
-        estimate = stage.fit(basis, mu, LAST, after=first)
+    if first is None:
+        basis = basis.kept(stage.affordable(basis, budget.left, FULL))
+    share: Explained | None = None
+    if len(basis.functions) == 1:
+        estimate = stage.mean(basis, budget.spend_rest())
     else:
-        basis = basis.kept(stage.affordable(basis, mu, FULL))
-        is_mean = len(basis.functions) == 1
-        estimate = stage.mean(basis, mu) if is_mean else stage.fit(basis, mu, FULL)
+        mu_explained = budget.spend_rest(_EXPLAINED)
+        schedule = FULL if first is None else LAST
+        estimate = stage.fit(basis, budget.spend_rest(), schedule, after=first)
+        share = explained(stage, estimate, mu_explained)
     limits = -math.inf, math.inf
     if of_target.is_seen:
         limits = low - (high - low), high + (high - low)
@@ -121,6 +127,7 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
         rows,
         of_target.is_seen,
         tuple(marginals),
+        share,
     )
 
 

@@ -15,7 +15,7 @@ from dpfit.engine.covariance import Covariance, Path, plain_covariance, robust_c
 from dpfit.engine.features.basis import Basis
 from dpfit.engine.features.gram import ScaledGram
 from dpfit.engine.features.levels import SeenLevels
-from dpfit.engine.rounds import STEPS, Rounds
+from dpfit.engine.rounds import MOST_TAU, STEPS, Rounds
 from dpfit.engine.shrinkage import EXPLAINED, Prior
 from dpfit.engine.strategy import Bends, Pieces
 from dpfit.engine.threshold import EDGES, Tails, Threshold, best_threshold, shows_most
@@ -26,6 +26,7 @@ from dpfit.statistics import (
     MappedGram,
     ResidualSums,
     Scale,
+    SquaredResiduals,
     StoredTable,
 )
 
@@ -116,6 +117,8 @@ class Estimate:
         The coordinates of the rounds; None for a mean.
     levels : SeenLevels
         Which levels X'X shows.
+    counts : Released or None
+        Counts of scores, from which the threshold follows; None for a mean.
     """
 
     basis: Basis
@@ -128,6 +131,7 @@ class Estimate:
     gram: ScaledGram | None = None
     coordinates: Coordinates | None = None
     levels: SeenLevels = field(default_factory=SeenLevels)
+    counts: Released[Floats] | None = None
 
 
 class Stage:
@@ -175,6 +179,32 @@ class Stage:
         other = copy.copy(self)
         other._stored = stored
         return other
+
+    @property
+    def rows(self) -> float:
+        """What sums over rows are divided by."""
+        return self._rows
+
+    @property
+    def rows_per_unit(self) -> int:
+        """Rows that may belong to one unit."""
+        return self._rows_per_unit
+
+    @property
+    def tails(self) -> Tails:
+        """How far targets are from their mean, by their marginal."""
+        return self._tails
+
+    def squared_residuals(self, theta: Floats, tau: float, mu: float) -> Released[float]:
+        """Release the sum of squared residuals of stored rows, clipped.
+
+        Privacy
+        -------
+        One release, which is mu-GDP.
+        """
+        steps = min(max(round(tau * STEPS), 1), MOST_TAU)
+        statistic = SquaredResiduals(theta, steps, Scale(step=1.0 / STEPS))
+        return self._releaser.release(self._stored, statistic, mu)
 
     def affordable(self, basis: Basis, mu: float, schedule: Schedule) -> Array:
         """Return the functions that this budget pays for, by what is expected of them."""
@@ -349,7 +379,7 @@ class Stage:
         mu_early = per_round(budget.spend(schedule.early), early)
         mu_last = budget.spend_rest()
         mu_round = per_round(mu_last, schedule.averaged)
-        total, sigmas = np.zeros_like(theta), []
+        total, sigmas, counts = np.zeros_like(theta), [], None
         for done in range(schedule.rounds):
             if done == schedule.wide:
                 counts = rounds.counts(theta, mu_counts)
@@ -396,6 +426,7 @@ class Stage:
             hidden,
             threshold,
             schedule.rounds,
+            counts=counts,
         )
 
 

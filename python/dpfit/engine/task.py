@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dpfit.engine.constants import Constants
+from dpfit.engine.explained import Explained
 from dpfit.engine.ranges.marginal import Marginal
 from dpfit.engine.stage import Estimate
 from dpfit.engine.strategy import Strategy
@@ -73,6 +74,8 @@ class Fitted:
         Whether it is known where the target lies. Otherwise `centre` and `scale` are guesses.
     marginals : tuple of Marginal or None
         The released distributions of the columns of numbers.
+    explained : Explained or None
+        How much of the target's variance the model explains; None for a mean.
     """
 
     estimate: Estimate
@@ -83,3 +86,4 @@ class Fitted:
     rows: float
     target_is_seen: bool
     marginals: tuple[Marginal | None, ...]
+    explained: Explained | None = None

@@ -83,6 +83,9 @@ class PrivateAdditiveRegression(PrivateModel):
         the public bounds of the target.
     residual_variance_ : float or None
         The variance of the residuals, estimated from clipped ones; None for a mean-only model.
+    r_squared_ : tuple of two floats or None
+        The share of the target's variance that the predictions explain in the rows of the fit, and
+        its standard error; None if nothing can be said about it.
     n_rows_ : float
         The number of rows (noisy).
     n_rounds_ : int

@@ -61,6 +61,7 @@ class PrivateModel(FittedModel):
     target_range_ = FittedAttribute(lambda model: model.target_range)
     prediction_range_ = FittedAttribute(lambda model: model.prediction_range)
     residual_variance_ = FittedAttribute(lambda model: model.residual_variance)
+    r_squared_ = FittedAttribute(lambda model: model.r_squared)
     n_rows_ = FittedAttribute(lambda model: model.rows)
     n_rounds_ = FittedAttribute(lambda model: model.rounds)
     status_ = FittedAttribute(lambda model: model.status)
@@ -242,11 +243,12 @@ class PrivateModel(FittedModel):
     ) -> Callable[..., Model]:
         """Return the model without its privacy record; `columns` are those that have effects."""
         names, threshold = self._names(), fitted.estimate.threshold
+        explained = fitted.explained
         if fitted.target_is_seen:
             intercept, effects, estimates = self._assemble(fitted, columns)
         else:
             intercept, effects, estimates = nothing(columns, fitted.prediction_range)
-            threshold = None
+            threshold = explained = None
         return functools.partial(
             Model,
             estimator=type(self).__name__,
@@ -259,8 +261,9 @@ class PrivateModel(FittedModel):
             target_range=fitted.target_range if fitted.target_is_seen else (-math.inf, math.inf),
             prediction_range=fitted.prediction_range,
             residual_variance=None if threshold is None else threshold.variance * fitted.scale**2,
-            # The engine does not hand over the variance of the target and its error.
-            r_squared=None,
+            r_squared=(explained.r_squared, explained.error)
+            if explained is not None and explained.is_known
+            else None,
             rows=fitted.rows,
             rounds=fitted.estimate.rounds,
             missing=missing,
