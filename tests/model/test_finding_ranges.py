@@ -176,6 +176,18 @@ def test_a_bell_around_zero_has_both_signs():
     assert np.mean([2.0 <= high <= 8.0 for _, high, _ in found]) > 0.9
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_noise_of_the_other_sign_does_not_widen_a_clear_range(sign):
+    """A single power of noise at four deviations, as one column in 130 has; at eight, it is seen."""
+    counts = exact_counts(sign * np.full(100, 5.0))
+    place = len(counts) // 2 - int(sign) * (1 + 30 - LEAST)
+    for size, expected in ((4.0, 8.0), (8.0, 2.0**31)):
+        counts[place] = size
+        low, high, is_seen = locate(counts, 1.0, 100.0, CONSTANTS)
+        assert is_seen
+        assert max(abs(low), abs(high)) == pytest.approx(expected)
+
+
 def test_noise_alone_is_rarely_seen():
     """One column in 20, by one of three looks: at each sign, and at both."""
     found = noisy_ranges(np.zeros(2 * (MOST - LEAST + 1) + 1), 10.0, fits=2000)

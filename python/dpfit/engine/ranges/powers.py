@@ -44,6 +44,8 @@ def locate(
         both = _visible_run(positive + negative, math.sqrt(2.0) * sigma, constants)
         if both is not None:
             plus = minus = both
+    elif plus is not None and minus is not None:
+        plus, minus = _without_stray(plus, minus, positive, negative, sigma, constants)
     is_seen = plus is not None or minus is not None
     if not is_seen:
         if zero > constants.zero_evidence * sigma:
@@ -77,6 +79,32 @@ def _visible_run(counts: Floats, noise: float, constants: RangeConstants) -> tup
         if clear.size:
             return first + int(clear[0]), first + int(clear[-1])
     return first, last
+
+
+def _without_stray(
+    plus: tuple[int, int],
+    minus: tuple[int, int],
+    positive: Floats,
+    negative: Floats,
+    sigma: float,
+    constants: RangeConstants,
+) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+    """Return the runs without one that is weak, of larger numbers than a clear one of other sign.
+
+    It would make the range larger by many powers of two, and noise has one in a fit of 130.
+    """
+
+    def evidence(counts: Floats, run: tuple[int, int]) -> float:
+        part = counts[run[0] : run[1] + 1]
+        return float(part.sum()) / sigma - constants.run_penalty * len(part)
+
+    of_plus, of_minus = evidence(positive, plus), evidence(negative, minus)
+    least = constants.elsewhere_evidence
+    if minus[1] > plus[1] and of_minus < least and of_plus > constants.clear:
+        return plus, None
+    if plus[1] > minus[1] and of_plus < least and of_minus > constants.clear:
+        return None, minus
+    return plus, minus
 
 
 def _likely(
