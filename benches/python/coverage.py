@@ -11,6 +11,7 @@ added to the store, so an interrupted run continues where it stopped.
 import argparse
 import collections
 import concurrent.futures
+import functools
 import itertools
 import json
 import math
@@ -30,8 +31,9 @@ EPSILONS = (0.5, 1.0, 3.0)
 LEVEL = 0.95
 # Coverage should be between these in each cell.
 WANTED = 0.93, 0.98
-# Rows that stand for the population. Their targets are conditional means, without errors.
-POPULATION = 30_000
+# Rows that stand for the population, times columns; at least the second number. Their targets are
+# conditional means, without errors.
+POPULATION, LEAST_POPULATION = 1_000_000, 100_000
 # The share of rows of each of the levels that are rare: level 0 has the others.
 RARE = 0.02
 
@@ -123,6 +125,14 @@ def matches(cell, part):
     return part in (others if "=" in part else kind)
 
 
+@functools.cache
+def population(kind, d):
+    """Return columns and mean targets of the population."""
+    rows = max(POPULATION // d, LEAST_POPULATION)
+    X = columns(kind, np.random.default_rng(KINDS.index(kind)), rows, d)
+    return X, targets(kind, X)
+
+
 def design(kind, X, ranges):
     """Return columns cut to the ranges of the model, levels as flags, and a constant."""
     if kind != "rare levels":
@@ -132,13 +142,15 @@ def design(kind, X, ranges):
     return np.column_stack([numbers, flags, np.ones(len(X))])
 
 
-def solved(A, y):
-    """Return least squares, and robust standard errors."""
+def solved(A, y, *, errors=True):
+    """Return least squares and, if wanted, robust standard errors."""
     scale = A.std(axis=0)
     scale[scale == 0.0] = 1.0
     A = A / scale
     inverse = np.linalg.pinv(A.T @ A)
     theta = inverse @ (A.T @ y)
+    if not errors:
+        return theta / scale, None
     scores = A * (y - A @ theta)[:, None]
     variance = np.einsum("ij,jk,ik->i", inverse, scores.T @ scores, inverse)
     return theta / scale, np.sqrt(variance) / scale
@@ -162,9 +174,8 @@ def fit(cell, seed):
         kept = np.arange(len(interval)) != d - 1
         interval, ranges = interval[kept], ranges[kept]
     ranges = np.where(np.isfinite(ranges), ranges, np.array([-1e300, 1e300]))
-    population = columns(kind, np.random.default_rng(KINDS.index(kind)), POPULATION, d)
-    A = design(kind, population, ranges)
-    truth, _ = solved(A, targets(kind, population))
+    rows_of_all, means = population(kind, d)
+    truth, _ = solved(design(kind, rows_of_all, ranges), means, errors=False)
     _, error = solved(design(kind, X, ranges), y)
     known = np.isfinite(interval).all(axis=1)
     with np.errstate(invalid="ignore"):
