@@ -7,7 +7,13 @@ Rows and noise have seeds, so nothing here fails by chance. The targets are thos
 import numpy as np
 import pytest
 
-from dpfit import Numeric, PrivateLinearRegression, Schema
+from dpfit import (
+    HiddenTargetWarning,
+    Numeric,
+    PrivateAdditiveRegression,
+    PrivateLinearRegression,
+    Schema,
+)
 
 from .tables import CLASSES, every, seeded
 from .test_fuzz import load_bench
@@ -98,3 +104,16 @@ def test_a_target_that_is_zero_is_predicted_as_zero(seed):
     for cls in CLASSES:
         found = seeded(cls, X, np.zeros(len(X)), epsilon=1.0, seed=seed).predict(X)
         assert np.abs(found).max() < 1e-9
+
+
+@pytest.mark.parametrize("cls", [PrivateLinearRegression, PrivateAdditiveRegression])
+def test_zeros_that_may_hide_other_values_have_no_slopes(cls):
+    """Too few ones to be seen among zeros: the slope of zeros, 1e-18, would be nobody's answer."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    y = (rng.random(2000) < 0.03).astype(float)
+    model = seeded(cls, X, y, epsilon=0.5)
+    with pytest.warns(HiddenTargetWarning):
+        assert not model.predict(X[:3]).any()
+    bounded = seeded(cls, X, y, epsilon=0.5, schema=Schema(target=Numeric(0, 1)))
+    assert bounded.predict(X).mean() == pytest.approx(0.03, abs=0.1)

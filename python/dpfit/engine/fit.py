@@ -112,7 +112,10 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
         estimate = stage.fit(basis, budget.spend_rest(), schedule, after=first)
         share = explained(stage, estimate, mu_explained)
     limits = -math.inf, math.inf
-    if of_target.is_seen:
+    # If nothing but zeros was found, other values may be hidden, and slopes would be those of zeros.
+    is_zero = max(-low, high) < 2.0 ** (task.constants.ranges.least_power + 2)
+    target_is_seen = of_target.is_seen and (not is_zero or task.target.bounds is not None)
+    if target_is_seen:
         limits = low - (high - low), high + (high - low)
     if task.target.bounds is not None:
         least, most = task.target.bounds
@@ -125,7 +128,7 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
         (low, high),
         limits,
         rows,
-        of_target.is_seen,
+        target_is_seen,
         tuple(marginals),
         share,
     )
