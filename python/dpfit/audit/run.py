@@ -69,7 +69,8 @@ def audit(
         Gaussian noise, finds more, and needs fewer fits.
     outputs : callable or list of str, optional
         What is an output: a function from the fitted object to numbers, or names of attributes. By
-        default, all attributes that are numbers and whose names end with an underscore.
+        default, all attributes that are numbers and whose names end with an underscore, and all
+        numbers in the model file of a model of dpfit.
     points : array-like, optional
         Rows to predict for. The predictions are outputs, too.
     epsilon, delta, mu : float, optional

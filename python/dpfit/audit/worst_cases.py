@@ -56,7 +56,8 @@ def worst_cases(estimator: Any) -> dict[str, Neighbours]:
     Returns
     -------
     dict of str to Neighbours
-        ``"whole"`` moves all statistics together.
+        ``"whole"`` moves all statistics together. Tables for models have one feature, with values
+        0 and 1: a schema may say so, but not list other columns.
 
     Examples
     --------
