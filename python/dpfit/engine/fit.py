@@ -112,7 +112,7 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
         estimate = stage.fit(basis, budget.spend_rest(), schedule, after=first)
         share = explained(stage, estimate, mu_explained)
     limits = -math.inf, math.inf
-    # If nothing but zeros was found, other values may be hidden, and slopes would be those of zeros.
+    # If nothing but zeros was found, other values may be hidden, and slopes would be of zeros.
     is_zero = max(-low, high) < 2.0 ** (task.constants.ranges.least_power + 2)
     target_is_seen = of_target.is_seen and (not is_zero or task.target.bounds is not None)
     if target_is_seen:
