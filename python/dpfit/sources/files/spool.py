@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import mmap
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -74,9 +75,7 @@ class Spool:
         size = _aligned(max(place.starts()[-1], 1), mmap.PAGESIZE)
         self._used += size
         if self._used <= self._limit:
-            memory = mmap.mmap(-1, size)
-            # The first access to each page takes time, so there should be few.
-            _advise(memory, "MADV_HUGEPAGE", 0, size)
+            memory = _new_memory(size)
             place = place._replace(memory=memory, size=size)
             for array, kept in zip(arrays, place.arrays(memory, 0), strict=True):
                 np.copyto(kept, array)
@@ -108,7 +107,7 @@ class Spool:
             yield Read(columns, target)
             if place.memory is None:
                 # The memory is free for the next batch. It is read again if somebody uses it.
-                _advise(memory, "MADV_DONTNEED", place.offset, place.size)
+                _forget(memory, place.offset, place.size)
 
     def close(self) -> None:
         """Delete all batches."""
@@ -119,12 +118,21 @@ class Spool:
             self._file = None
 
 
+def _new_memory(size: int) -> mmap.mmap:
+    """Return memory that the system gets back as soon as it is not used any more."""
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    # Shared memory, which is the default, is slower. Large pages are not asked for: a virtual
+    # machine may have to get them from its host first.
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
 def _aligned(size: int, step: int) -> int:
     return -(-size // step) * step
 
 
-def _advise(memory: mmap.mmap, advice: str, start: int, length: int) -> None:
-    """Give advice about memory, which changes speed only; not all systems take it."""
-    if hasattr(mmap, advice):
+def _forget(memory: mmap.mmap, start: int, length: int) -> None:
+    """Free the memory of a part of a mapped file, on systems where that is possible."""
+    if hasattr(mmap, "MADV_DONTNEED"):
         with contextlib.suppress(OSError):
-            memory.madvise(getattr(mmap, advice), start, length)
+            memory.madvise(mmap.MADV_DONTNEED, start, length)
