@@ -20,7 +20,9 @@ __all__ = ["Columns", "infer", "is_worth_it", "predict"]
 Columns: TypeAlias = "Array | Sequence[Array]"
 
 # What the core reads without a copy.
-_NATIVE = {np.dtype(name) for name in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")}
+_NATIVE = {
+    np.dtype(name) for name in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+}
 # Covariances of more coordinates would take too much memory, and those for few rows too much time.
 _MOST_COORDINATES = 2000
 _FEWEST_ROWS = 1000
@@ -65,7 +67,15 @@ def infer(
     terms = [effect.term() for effect in effects]
     forms = _native.Forms(terms, values, unknown, (noise, sampling, spread))
     found = forms.evaluate(_readable(columns))
-    return Inferred.of(found[:, 0], *np.maximum(found[:, 1:4], 0.0).T, found[:, 4] == 0.0, inference)
+    variances = np.maximum(found[:, 1:4], 0.0)
+    return Inferred.of(
+        found[:, 0],
+        variances[:, 0],
+        variances[:, 1],
+        variances[:, 2],
+        found[:, 4] == 0.0,
+        inference,
+    )
 
 
 def _rows_at_places(designs: Sequence[Floats], matrix: Floats) -> Floats:
