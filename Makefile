@@ -66,6 +66,7 @@ bench: $(VENV)/built $(VENV)/tools
 	$(BIN)/python benches/python/core.py
 	$(BIN)/python benches/python/estimators.py
 	$(BIN)/python benches/python/no_tuning.py
+	$(BIN)/python benches/python/speed.py
 	$(BIN)/python benches/python/memory.py
 	$(BIN)/python benches/python/streaming.py
 	$(BIN)/python benches/python/precision.py

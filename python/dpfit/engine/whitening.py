@@ -40,6 +40,8 @@ _SURE = 0.02
 _FINEST = 1e-3
 # The least mean squared norm of rows, as a share of what it should be.
 _LEAST_NORM = 0.05
+# Coordinates whose directions are closer to one another than this are not independent.
+_SINGULAR = 1e-10
 # The share of the variance of coordinates that the noise of their X'X may be, and the widest bound.
 _NOISY = 0.4
 _WIDEST = 8.0
@@ -236,7 +238,14 @@ class Coordinates:
     @functools.cached_property
     def inverse(self) -> Floats:
         """The coordinates of coefficients: those of z that give the same predictions."""
-        result: Floats = scipy.linalg.pinv(self.matrix)
+        orthogonal, triangle = scipy.linalg.qr(self.matrix, mode="economic")
+        size = np.abs(triangle.diagonal())
+        result: Floats
+        if len(triangle) == triangle.shape[1] and size.min() > _SINGULAR * size.max():
+            result = scipy.linalg.solve_triangular(triangle, orthogonal.T)
+        else:
+            # Much slower, and rarely needed.
+            result = scipy.linalg.pinv(self.matrix)
         return result
 
     @functools.cached_property

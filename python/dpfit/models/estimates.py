@@ -291,6 +291,6 @@ def _t_quantiles(freedom: Floats, probability: float) -> Floats:
         found: Floats = np.log(stdtrit(4.0 / np.maximum(place + 1.0, 4e-9), probability))
         return found
 
-    series = chebinterpolate(cast(Any, logarithm), 32)
+    series: Any = chebinterpolate(cast(Any, logarithm), 32)
     result: Floats = np.exp(chebval(4.0 / freedom - 1.0, series))
     return result

@@ -67,8 +67,15 @@ def infer(
     terms = [effect.term() for effect in effects]
     forms = _native.Forms(terms, values, unknown, (noise, sampling, spread))
     found = forms.evaluate(_readable(columns))
-    noise, sampling, spread = np.maximum(found[:, 1:4], 0.0).T
-    return Inferred.of(found[:, 0], noise, sampling, spread, found[:, 4] == 0.0, inference)
+    variances = np.maximum(found[:, 1:4], 0.0)
+    return Inferred.of(
+        found[:, 0],
+        variances[:, 0],
+        variances[:, 1],
+        variances[:, 2],
+        found[:, 4] == 0.0,
+        inference,
+    )
 
 
 def _rows_at_places(designs: Sequence[Floats], matrix: Floats) -> Floats:

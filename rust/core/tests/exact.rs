@@ -21,7 +21,8 @@ fn map(columns: usize, norm: Norm, intercept: Option<f64>) -> RowMap {
 
 fn executions() -> Vec<Execution> {
     let jobs = [Some(1), Some(2), Some(4)];
-    let on = |&n: &Option<usize>| Path::available().into_iter().map(move |path| Execution::new(n, path).unwrap());
+    let on =
+        |&n: &Option<usize>| Path::available().into_iter().map(move |path| Execution::new(n, path).unwrap());
     jobs.iter().flat_map(on).collect()
 }
 

@@ -171,7 +171,8 @@ pub(crate) struct Arrays {
     x: Vec<View>,
     y: Option<View>,
     /// References that keep the arrays alive, even if another thread changes the list.
-    _kept: Vec<Py<PyUntypedArray>>,
+    #[allow(dead_code)] // holding them is enough
+    kept: Vec<Py<PyUntypedArray>>,
 }
 
 impl Arrays {
@@ -185,7 +186,7 @@ impl Arrays {
             return Err(raise(&Error::Parameter { name: "y", allowed, got }));
         }
         arrays.y = Some(target);
-        arrays._kept.push(y.clone().unbind());
+        arrays.kept.push(y.clone().unbind());
         Ok(arrays)
     }
 
@@ -203,7 +204,7 @@ impl Arrays {
             return Err(raise(&Error::Parameter { name: "X", allowed, got }));
         }
         let kept = arrays.into_iter().map(Bound::unbind).collect();
-        Ok(Self { x: views, y: None, _kept: kept })
+        Ok(Self { x: views, y: None, kept })
     }
 }
 

@@ -91,7 +91,8 @@ impl Forms {
         matrices: (PyReadonlyArray2<'_, f64>, PyReadonlyArray2<'_, f64>, PyReadonlyArray2<'_, f64>),
     ) -> PyResult<Self> {
         let terms = terms.into_iter().map(|term| term.map_or(Term::None, TermSpec::term)).collect();
-        let matrix = |matrix: &PyReadonlyArray2<'_, f64>| -> Vec<f64> { matrix.as_array().iter().copied().collect() };
+        let matrix =
+            |matrix: &PyReadonlyArray2<'_, f64>| -> Vec<f64> { matrix.as_array().iter().copied().collect() };
         let [a, b, c] = [matrix(&matrices.0), matrix(&matrices.1), matrix(&matrices.2)];
         let (values, unknown) = (values.as_array().to_vec(), unknown.as_array().to_vec());
         let forms = core::Forms::new(terms, &values, &unknown, [&a, &b, &c]);

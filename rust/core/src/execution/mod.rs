@@ -151,8 +151,7 @@ fn shared<T: Send>(calls: usize, worker: &(impl Fn() -> Option<T> + Sync)) -> Ve
     if calls < 2 {
         return worker().into_iter().collect();
     }
-    let (mut found, others) =
-        rayon::join(|| shared(calls / 2, worker), || shared(calls - calls / 2, worker));
+    let (mut found, others) = rayon::join(|| shared(calls / 2, worker), || shared(calls - calls / 2, worker));
     found.extend(others);
     found
 }

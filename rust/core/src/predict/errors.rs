@@ -94,21 +94,28 @@ impl Forms {
     ///
     /// # Errors
     /// [`Error::Shape`] for arrays that do not match the terms.
-    pub fn new(terms: Vec<Term>, values: &[f64], unknown: &[bool], matrices: [&[f64]; FORMS]) -> Result<Self> {
+    pub fn new(
+        terms: Vec<Term>,
+        values: &[f64],
+        unknown: &[bool],
+        matrices: [&[f64]; FORMS],
+    ) -> Result<Self> {
         let size = terms.iter().map(Term::size).sum::<usize>() + 1;
         if let Some(Term::Curve(points)) =
             terms.iter().find(|term| matches!(term, Term::Curve(points) if points.len() < 2))
         {
             return Err(Error::Shape { what: "points of a curve", expected: 2, got: points.len() });
         }
-        for (got, expected) in
-            [(values.len(), size), (unknown.len(), size)].into_iter().chain(matrices.map(|m| (m.len(), size * size)))
+        for (got, expected) in [(values.len(), size), (unknown.len(), size)]
+            .into_iter()
+            .chain(matrices.map(|m| (m.len(), size * size)))
         {
             if got != expected {
                 return Err(Error::Shape { what: "coordinates", expected, got });
             }
         }
-        let entries = (0..size * size).map(|i| [matrices[0][i], matrices[1][i], matrices[2][i], 0.0]).collect();
+        let entries =
+            (0..size * size).map(|i| [matrices[0][i], matrices[1][i], matrices[2][i], 0.0]).collect();
         let values = values.iter().copied().zip(unknown.iter().copied()).collect();
         Ok(Self { terms, size, values, entries })
     }
@@ -117,7 +124,12 @@ impl Forms {
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of columns; [`Error::Interrupted`].
-    pub fn evaluate(&self, source: &dyn Source, execution: &Execution, stop: Stop<'_>) -> Result<Vec<Errors>> {
+    pub fn evaluate(
+        &self,
+        source: &dyn Source,
+        execution: &Execution,
+        stop: Stop<'_>,
+    ) -> Result<Vec<Errors>> {
         check_columns(source, self.terms.len())?;
         let mut found = vec![Errors::default(); source.rows()];
         let path = execution.path();
@@ -215,9 +227,8 @@ mod tests {
                 assert!((found.estimate - estimate).abs() < 1e-12);
                 assert_eq!(found.unknown, weights[5] != 0.0);
                 for (form, matrix) in found.forms.iter().zip(&matrices) {
-                    let expected: f64 = (0..size * size)
-                        .map(|i| weights[i / size] * weights[i % size] * matrix[i])
-                        .sum();
+                    let expected: f64 =
+                        (0..size * size).map(|i| weights[i / size] * weights[i % size] * matrix[i]).sum();
                     assert!((form - expected).abs() < 1e-12);
                 }
             }

@@ -1,8 +1,8 @@
 //! Stored rows, mapped to rows by a public matrix.
 
 use super::batch::{BLOCK_TILES, Sink};
-use super::segment::Segment;
 use super::matrix::{Buffers, Sparse, TILES};
+use super::segment::Segment;
 use super::{Backing, FILE_LINES, Matrix, Store};
 use crate::error::{Error, Result};
 use crate::execution::{Execution, Path, Stop, waves};
@@ -111,7 +111,13 @@ impl Store {
             let last = execution.fold(
                 wave.len() * LANES * cost(matrix),
                 items,
-                || (Mapping::new(matrix, sparse.as_ref()), bytemuck::zeroed_vec::<Line>(lines), shared.take()),
+                || {
+                    (
+                        Mapping::new(matrix, sparse.as_ref()),
+                        bytemuck::zeroed_vec::<Line>(lines),
+                        shared.take(),
+                    )
+                },
                 |(mapping, buffer, part), (block, place)| {
                     let mapped = match place {
                         Some(mapped) => mapped,
@@ -182,9 +188,10 @@ impl<'a> Mapping<'a> {
 
     /// Write the products of a tile's rows with the matrix; return the sum of their squares for every row.
     fn products(&mut self, path: Path, index: usize, tile: &[Line]) -> Lanes {
-        let known = self.sparse.as_ref().and_then(|(sparse, buffers)| {
-            sparse.products(self.matrix, path, index, buffers, &mut self.products)
-        });
+        let known = self
+            .sparse
+            .as_ref()
+            .and_then(|(_, buffers)| Sparse::products(self.matrix, path, index, buffers, &mut self.products));
         known.unwrap_or_else(|| self.matrix.multiply(path, tile, &mut self.lines, &mut self.products))
     }
 }

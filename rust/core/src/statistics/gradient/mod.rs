@@ -99,7 +99,8 @@ fn portable(group: &[Line], layout: Layout, residuals: &Residuals, sums: &mut [[
                 }
             }
         }
-        let [high, low] = parts.map(|part| part.iter().flat_map(|part| part.to_array()).map(i64::from).sum::<i64>());
+        let [high, low] =
+            parts.map(|part| part.iter().flat_map(|part| part.to_array()).map(i64::from).sum::<i64>());
         sums[0] += (high << RESIDUAL_LOW_BITS) + low;
     }
 }

@@ -3,8 +3,9 @@
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_add_epi32, _mm256_add_epi32, _mm256_add_epi64, _mm256_castsi256_si128,
     _mm256_cvtepi32_epi64, _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_loadu_si256,
-    _mm256_madd_epi16, _mm256_max_epu32, _mm256_permute2x128_si256, _mm256_setzero_si256, _mm256_slli_epi32, _mm256_slli_epi64, _mm256_srai_epi32,
-    _mm256_srli_epi32, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
+    _mm256_madd_epi16, _mm256_max_epu32, _mm256_permute2x128_si256, _mm256_setzero_si256, _mm256_slli_epi32,
+    _mm256_slli_epi64, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_storeu_si256, _mm256_sub_epi32,
+    _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
 };
 
 use super::kernel::{Kernel, SIZE_SHIFT, size_bound};

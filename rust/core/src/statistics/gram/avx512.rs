@@ -62,8 +62,9 @@ fn products_avx512<const N: usize>(left: &[Line], right: &[Line], sums: &mut [[i
             _mm512_unpacklo_epi64(straight, crossed),
             _mm512_unpackhi_epi64(straight, crossed),
         );
-        for (half, [one, other]) in
-            [_mm512_castsi512_si256(both), _mm512_extracti64x4_epi64::<1>(both)].into_iter().zip([[0, 2], [3, 1]])
+        for (half, [one, other]) in [_mm512_castsi512_si256(both), _mm512_extracti64x4_epi64::<1>(both)]
+            .into_iter()
+            .zip([[0, 2], [3, 1]])
         {
             let sum = _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256::<1>(half));
             sums[one] += _mm_cvtsi128_si64(sum);

@@ -71,7 +71,8 @@ fn multiply<K: Kernel>(group: &[Line], layout: Layout, packed: &mut Packed, sums
                     }
                     let first = few.max(i + 1);
                     if first < end {
-                        let others = &right_lines.lines[(first - right.start) * tiles..][..(end - first) * tiles];
+                        let others =
+                            &right_lines.lines[(first - right.start) * tiles..][..(end - first) * tiles];
                         let narrow = is_narrow(packed.left.sizes[i - left.start], largest);
                         K::products(line, others, narrow, &mut sums[first - i..end - i]);
                     }
@@ -211,7 +212,7 @@ mod tests {
             for (large, small) in [(30_000, 40), (16_000, 2896), (2895, 2895), (32_767, 0)] {
                 let value = |row: usize, feature: usize| match feature {
                     3 => large,
-                    7 if row % 2 == 0 => -small,
+                    7 if row.is_multiple_of(2) => -small,
                     _ if feature < 9 => small,
                     _ => (row % 3) as i16 - 1,
                 };

@@ -91,7 +91,9 @@ impl Sums {
             // The low sixteen bits of all terms add up to at most 64 · 65535, which did not wrap.
             wrapped.to_array().into_iter().zip(high.to_array())
         });
-        lanes.map(|(wrapped, high)| (i64::from(high) << 16) + i64::from(wrapped.wrapping_sub(high << 16))).sum()
+        lanes
+            .map(|(wrapped, high)| (i64::from(high) << 16) + i64::from(wrapped.wrapping_sub(high << 16)))
+            .sum()
     }
 }
 

@@ -106,7 +106,8 @@ fn scores(
     let scale = 2f64.powi(-(shift as i32));
     let mut residuals = [0.0; LANES];
     for lane in 0..LANES {
-        residuals[lane] = f64::from((i32::from(high[lane]) << RESIDUAL_LOW_BITS) + i32::from(low[lane])) * scale;
+        residuals[lane] =
+            f64::from((i32::from(high[lane]) << RESIDUAL_LOW_BITS) + i32::from(low[lane])) * scale;
     }
     for index in 0..layout.features() {
         let (values, to) = (feature(tile, index), feature_mut(out, index));

@@ -4,9 +4,9 @@ use std::arch::x86_64::{
     __m256d, __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi32, _mm256_add_pd, _mm256_castsi256_si128,
     _mm256_cvtepi32_pd, _mm256_extracti128_si256, _mm256_madd_epi16, _mm256_mul_pd, _mm256_set1_epi32,
     _mm256_set1_pd, _mm256_setzero_pd, _mm256_setzero_si256, _mm256_srai_epi32, _mm256_store_si256,
-    _mm256_storeu_pd, _mm256_unpackhi_epi16, _mm256_unpacklo_epi16,
-    _mm512_add_epi32, _mm512_castsi512_si256, _mm512_dpwssd_epi32, _mm512_extracti64x4_epi64, _mm512_load_si512,
-    _mm512_set1_epi32, _mm512_setzero_si512, _mm512_srai_epi32,
+    _mm256_storeu_pd, _mm256_unpackhi_epi16, _mm256_unpacklo_epi16, _mm512_add_epi32, _mm512_castsi512_si256,
+    _mm512_dpwssd_epi32, _mm512_extracti64x4_epi64, _mm512_load_si512, _mm512_set1_epi32,
+    _mm512_setzero_si512, _mm512_srai_epi32,
 };
 
 use super::{Factors, Matrix};

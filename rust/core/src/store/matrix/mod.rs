@@ -180,7 +180,7 @@ impl Matrix {
                     }
                 }
             }
-            let [high, low] = sums.map(|sums| sums.map(|sums| sums.to_array()));
+            let [high, low] = sums.map(|sums| sums.map(i32x8::to_array));
             let (high, low) = (high.as_flattened(), low.as_flattened());
             for lane in 0..LANES {
                 let product = f64::from(high[lane].wrapping_add(low[lane] >> LOW_BITS)) * scale;

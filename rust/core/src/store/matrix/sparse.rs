@@ -88,13 +88,20 @@ impl Sparse {
     /// Allocate what [`Sparse::multiply`] needs.
     pub(in crate::store) fn buffers(&self) -> Buffers {
         let runs = self.runs.len();
-        let found = Found { is_wrong: false, places: vec![[0; LANES]; runs], factors: vec![[[0; 2]; LANES]; runs] };
+        let found =
+            Found { is_wrong: false, places: vec![[0; LANES]; runs], factors: vec![[[0; 2]; LANES]; runs] };
         Buffers { found: vec![found; TILES], sums: vec![[[0; WIDTH]; LANES]; TILES * self.strips.len()] }
     }
 
     /// Multiply the rows of at most [`TILES`] tiles. A few columns of the matrix are used for all of them while they are in
     /// the cache.
-    pub(in crate::store) fn multiply(&self, path: Path, tiles: &[Line], layout: Layout, buffers: &mut Buffers) {
+    pub(in crate::store) fn multiply(
+        &self,
+        path: Path,
+        tiles: &[Line],
+        layout: Layout,
+        buffers: &mut Buffers,
+    ) {
         let number = tiles.len() / layout.lines();
         for (tile, found) in tiles.chunks_exact(layout.lines()).zip(&mut buffers.found) {
             path.run(
@@ -119,7 +126,6 @@ impl Sparse {
     /// Write the products of the rows of a tile that was multiplied before with every column, and return the sum of their
     /// squares for every row, like [`Matrix::multiply`]; `None` if a row does not consist of runs.
     pub(in crate::store) fn products(
-        &self,
         matrix: &Matrix,
         path: Path,
         tile: usize,
@@ -248,9 +254,10 @@ impl Strip {
                     let varies = matrix.integer(index, output);
                     let full: i64 = match run.kind {
                         RunKind::Single | RunKind::Levels => 0,
-                        RunKind::Ramps { middle } if index < run.first + middle => {
-                            -(index + 1..run.first + middle).map(|full| matrix.integer(full, output)).sum::<i64>()
-                        }
+                        RunKind::Ramps { middle } if index < run.first + middle => -(index + 1
+                            ..run.first + middle)
+                            .map(|full| matrix.integer(full, output))
+                            .sum::<i64>(),
                         RunKind::Ramps { middle } => {
                             (run.first + middle..index).map(|full| matrix.integer(full, output)).sum()
                         }
@@ -292,8 +299,9 @@ impl Strip {
                     }
                 }
             }
-            let [high, low] = totals.map(|totals| totals.map(|totals| totals.to_array()));
-            for (sum, (high, low)) in sums.iter_mut().zip(high.as_flattened().iter().zip(low.as_flattened())) {
+            let [high, low] = totals.map(|totals| totals.map(i32x4::to_array));
+            for (sum, (high, low)) in sums.iter_mut().zip(high.as_flattened().iter().zip(low.as_flattened()))
+            {
                 *sum = high.wrapping_add(low >> LOW_BITS);
             }
         }

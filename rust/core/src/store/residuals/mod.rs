@@ -59,7 +59,7 @@ fn portable(group: &[Line], layout: Layout, theta: &Theta, clip: Clip, out: &mut
                 lows[half] += values.widening_mul(low);
             }
         }
-        let [high, low] = [highs, lows].map(|sums| sums.map(|sums| sums.to_array()));
+        let [high, low] = [highs, lows].map(|sums| sums.map(i32x8::to_array));
         let (high, low) = (high.as_flattened(), low.as_flattened());
         let limits = match clip.reach() {
             None => [clip.tau(); LANES],
