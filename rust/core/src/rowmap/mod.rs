@@ -25,8 +25,8 @@ use crate::source::Strip;
 pub(crate) use bounded::quantise_bounded;
 pub use columns::Column;
 pub(crate) use mapper::Mapper;
-pub use target::Target;
 pub(crate) use runs::{Kind as RunKind, Run};
+pub use target::Target;
 
 /// What to do with a row whose norm is above one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
