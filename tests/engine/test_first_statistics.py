@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dpfit import Numeric, PrivateAdditiveRegression, PrivateLinearRegression, Schema
+from dpfit.engine.constants import RangeConstants
 from dpfit.statistics import Histograms, PowerBins, RowCount
 from dpfit.statistics.table import LocalBatches
 
@@ -35,7 +36,8 @@ def table():
 def test_rows_and_powers_are_counted_in_one_pass(cls, passes):
     cls(epsilon=5.0).fit(*table())
     first, *rest = passes
-    assert first == (RowCount(), Histograms((PowerBins(-30, 30),) * 4))
+    powers = PowerBins(RangeConstants.least_power, RangeConstants.most_power)
+    assert first == (RowCount(), Histograms((powers,) * 4))
     assert rest
     for (later,) in rest:
         assert isinstance(later, Histograms)

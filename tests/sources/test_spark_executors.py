@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import signal
 import stat
+import sys
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_a_batch_and_its_blocks_are_read_from_files(tmp_path):
         written.rows.save(path)
         read = worker.Block.open(written.route, row_map.native(), path)
         assert read.to_bytes() == written.to_bytes()
-        with pytest.raises(FileExistsError):
+        with pytest.raises(OSError, match="already exists"):
             written.rows.save(path)
         data = pathlib.Path(path).read_bytes()
         for damaged in (data[:-1], data[:100], b"", data[:10] + b"x" + data[11:], data + b"x"):
@@ -221,6 +222,7 @@ def test_an_executor_that_is_killed_changes_no_bit(whole, expected, tmp_path, mo
     psutil = pytest.importorskip("psutil")
     from pyspark.sql import SparkSession
 
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     active = SparkSession.getActiveSession()
     if active is not None:
         active.stop()
@@ -232,7 +234,9 @@ def test_an_executor_that_is_killed_changes_no_bit(whole, expected, tmp_path, mo
     def kill(self):
         places.extend(self._executors)
         children = psutil.Process().children(recursive=True)
-        victims = [p for p in children if "CoarseGrainedExecutorBackend" in " ".join(p.cmdline())]
+        alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
+        name = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+        victims = [child for child in alive if name in child.cmdline()]
         assert len(victims) == 2
         victims[0].kill()
 
