@@ -99,6 +99,7 @@ def test_amounts_among_zeros_are_not_taken_for_nothing(share, least, most, bound
 
 
 @pytest.mark.parametrize("seed", range(5))
+@pytest.mark.filterwarnings("ignore::dpfit.HiddenTargetWarning")
 def test_a_target_that_is_zero_is_predicted_as_zero(seed):
     X, _ = flags(0.5, seed, 2000)
     for cls in CLASSES:

@@ -208,7 +208,12 @@ def test_the_record_says_whose_rows_are_protected(cls):
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 def test_sensitivities_are_those_of_all_rows_of_a_unit(cls, relation):
     X, y, owners = owned(each=1)
-    with_thresholds = ("X'g", "sums of residuals", "products of scores")
+    with_thresholds = (
+        "X'g",
+        "sums of residuals",
+        "products of scores",
+        "sum of squared residuals",
+    )
     plain, units = (
         seeded(cls, X, y, epsilon=80.0, neighbors=relation, max_rows=most, unit=owners)
         for most in (1, 3)

@@ -137,8 +137,9 @@ def test_facts_and_notes_are_those_of_the_summary(model):
 
 
 def test_r_squared_is_shown_where_the_model_has_it(simple):
-    assert "R-squared" not in simple.report_html()
     again = copy.copy(simple)
+    again.model_ = dataclasses.replace(simple.model_, r_squared=None)
+    assert "R-squared" not in again.report_html()
     again.model_ = dataclasses.replace(simple.model_, r_squared=(0.871, 0.012))
     assert "0.871 (std err 0.012)" in Reader(again.report_html()).text
 

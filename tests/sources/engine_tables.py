@@ -86,7 +86,7 @@ def state(model):
 
 def example(engine):
     """Return the code that the documentation has for an engine."""
-    page = (pathlib.Path(__file__).parents[2] / "docs" / "engines.md").read_text("utf-8")
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "how_to" / "engines.md").read_text("utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (found,) = (block for block in blocks if engine in block)
     return found

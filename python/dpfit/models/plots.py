@@ -193,7 +193,7 @@ def plot_curves(
             has_range = not isinstance(model.effects[place], NoEffect)
             _curve(ax, x, heights, band, has_range=has_range)
             if has_range:
-                _mark(ax, model.kinds[place], x)
+                _mark(ax, model.columns[place], x)
         (name,) = printable_labels([names[place]])
         title = ax.set_title(name, fontsize=9, color="black", loc="left", pad=3, **NO_MATH)
         with_glyphs([title, *ax.get_xticklabels()])

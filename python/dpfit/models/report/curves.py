@@ -142,7 +142,7 @@ def _axes(model: Model, shape: _Shape, across: Scale, up: Scale) -> list[Html]:
         parts.append(element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y, class_=style))
         parts.append(element("text", text, x=_LEFT - 5, y=y + 4, class_="tick end"))
     ends = np.asarray(shape.x, dtype=np.float64)[[0, -1]].tolist()
-    kind = model.kinds[shape.column]
+    kind = model.columns[shape.column]
     if kind.is_date:
         marks = list(zip(ends, map(date_text, ends), strict=True))
     elif kind.is_binary:
