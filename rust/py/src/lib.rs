@@ -19,7 +19,7 @@ mod weighted;
 ///
 /// Free-threaded interpreters need not enable their lock for it. Classes are frozen, except sums, whose methods borrow
 /// them exclusively (`PyO3` raises an error if two threads do so at once), and the core has no global state but its
-/// thread pools, which are behind a mutex. `docs/free_threading.md` says what is tested.
+/// thread pools, which are behind a mutex. `docs/explanation/free_threading.md` says what is tested.
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
     use dpfit_core::layout::{self, LANES, Line};
