@@ -87,7 +87,7 @@ def test_neighbours_with_weights_are_as_close_as_the_record_says(relation, mu):
             assert public(shown) == public(found)
             largest = max(largest, largest_share(transcript, neighbour, found.privacy))
     # The bound is attained by rows of the largest weight.
-    assert 0.99 < largest <= 1.0
+    assert 0.99 < largest <= 1.0 + 1e-12  # rounding of the replay
 
 
 def weighted(fitted, X, y, weight, mu):
