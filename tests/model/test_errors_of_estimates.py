@@ -11,7 +11,8 @@ from dpfit import Binary, Numeric, _native
 from dpfit.engine.features.basis import Basis, Column
 from dpfit.engine.features.functions import Knots
 from dpfit.engine.ranges.marginal import Marginal
-from dpfit.engine.stage import FIRST, FULL, LAST, STEPS, Stage
+from dpfit.engine.schedule import FIRST, FULL, LAST
+from dpfit.engine.stage import STEPS, Stage
 from dpfit.engine.strategy import Lines, Pieces
 from dpfit.engine.threshold import Tails
 from dpfit.release import Releaser

@@ -178,7 +178,7 @@ def test_a_bell_around_zero_has_both_signs():
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_noise_of_the_other_sign_does_not_widen_a_clear_range(sign):
-    """A power of noise at four deviations, as one column in 130 has; at eight, it is seen."""
+    """Four deviations in one power, which noise rarely has; with eight, it is seen."""
     counts = exact_counts(sign * np.full(100, 5.0))
     place = len(counts) // 2 - int(sign) * (1 + 30 - LEAST)
     for size, expected in ((4.0, 8.0), (8.0, 2.0**31)):

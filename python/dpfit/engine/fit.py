@@ -17,7 +17,8 @@ from dpfit.engine.plan import Plan
 from dpfit.engine.ranges.find import Unknown, release_marginals
 from dpfit.engine.ranges.histograms import ColumnCounter
 from dpfit.engine.ranges.marginal import Marginal
-from dpfit.engine.stage import FIRST, FULL, LAST, STEPS, Estimate, Stage
+from dpfit.engine.schedule import FIRST, FULL, LAST
+from dpfit.engine.stage import STEPS, Estimate, Stage
 from dpfit.engine.strategy import Pieces, Strategy
 from dpfit.engine.task import FitTask, Fitted
 from dpfit.engine.threshold import Tails
@@ -134,8 +135,13 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
     )
 
 
-def first_statistics(task: FitTask) -> tuple[Statistic[Any, Any], ...]:
-    """Return what a fit asks for first, as far as it is known before anything is released."""
+def first_statistics(
+    task: FitTask, *, with_missing: bool = False
+) -> tuple[Statistic[Any, Any], ...]:
+    """Return what a fit asks for first, as far as it is known before anything is released.
+
+    With indicators of missing values, these are counted as well.
+    """
     ranges = task.constants.ranges
     bins: list[PowerBins | None] = []
     for kind in [*task.kinds, task.target]:
@@ -145,7 +151,7 @@ def first_statistics(task: FitTask) -> tuple[Statistic[Any, Any], ...]:
             return (RowCount(),)
         powers = PowerBins(ranges.least_power, ranges.most_power)
         bins.append(powers if wanted == "range" else None)
-    return RowCount(), Histograms(tuple(bins))
+    return RowCount(), Histograms(tuple(bins), with_missing=with_missing)
 
 
 def _rows(table: Table, task: FitTask, releaser: Releaser, budget: BudgetTracker) -> float:

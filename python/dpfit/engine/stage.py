@@ -16,6 +16,7 @@ from dpfit.engine.features.basis import Basis
 from dpfit.engine.features.gram import ScaledGram
 from dpfit.engine.features.levels import SeenLevels
 from dpfit.engine.rounds import MOST_TAU, STEPS, Rounds
+from dpfit.engine.schedule import Schedule
 from dpfit.engine.shrinkage import EXPLAINED, Prior
 from dpfit.engine.strategy import Bends, Pieces
 from dpfit.engine.threshold import EDGES, Tails, Threshold, best_threshold, shows_most
@@ -30,7 +31,7 @@ from dpfit.statistics import (
     StoredTable,
 )
 
-__all__ = ["FIRST", "FULL", "LAST", "STEPS", "Estimate", "Schedule", "Stage"]
+__all__ = ["STEPS", "Estimate", "Stage"]
 
 # Thresholds in standard deviations of normal residuals, to plan with.
 _TYPICAL_TAU = 3.0
@@ -42,52 +43,6 @@ _VISIBLE = 0.1
 # How much more than noise the bias of coefficients counts: its square counts twice, because it is
 # the same in all fits.
 _BIAS = math.sqrt(2.0)
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How a stage spends its budget: shares of its square, and rounds.
-
-    Parameters
-    ----------
-    gram, second_gram : float
-        For X'X of functions, and of coordinates; the latter may be zero.
-    counts : float
-        For counts of scores, from which the threshold follows.
-    products : float
-        For the products of scores, from which the covariance follows; may be zero.
-    early : float
-        For all rounds before those that are averaged. Their noise is nearly gone after the next
-        round, so they get little.
-    wide, settling, averaged : int
-        Rounds before the threshold is set, before they are averaged, and last ones, which are
-        averaged and share what is left.
-    """
-
-    gram: float
-    second_gram: float
-    counts: float
-    products: float
-    early: float
-    wide: int
-    settling: int
-    averaged: int
-
-    @property
-    def rounds(self) -> int:
-        """All rounds."""
-        return self.wide + self.settling + self.averaged
-
-    @property
-    def left(self) -> float:
-        """The share for the rounds that are averaged."""
-        return 1.0 - self.gram - self.second_gram - self.counts - self.products - self.early
-
-
-FIRST = Schedule(0.3, 0.0, 0.1, 0.0, 0.2, wide=1, settling=1, averaged=2)
-FULL = Schedule(0.12, 0.15, 0.06, 0.06, 0.14, wide=2, settling=2, averaged=5)
-# After a first model.
-LAST = Schedule(0.0, 0.15, 0.06, 0.06, 0.08, wide=1, settling=1, averaged=5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,8 +367,8 @@ class Stage:
         inverse = found.inverse
         missing = found.matrix @ found.missing(schedule.rounds, schedule.averaged) @ inverse
         hidden = (missing * prior.variances) @ missing.T
-        # Without those from not knowing J: shrunk by these as well, curves predict worse (a mean
-        # of 0.278 against 0.269 on 26 tables at epsilon = 0.1).
+        # Without those from not knowing J: shrunk by these as well, curves predict worse on most
+        # real tables at small budgets.
         errors = np.diag(path.sure.noise(found.steps, self._rows)) / found.steps
         errors += np.diag(covariance.sampling)
         prior = prior.updated(inverse, estimates, errors)

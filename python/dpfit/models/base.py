@@ -173,7 +173,7 @@ class PrivateModel(FittedModel):
             progress.rows_read,
             change,
             max_weight=None if weight is None else max_weight,
-            first=first_statistics(task),
+            first=first_statistics(task, with_missing=change is not None),
         )
         fitted: Fitted | None = None
         try:

@@ -91,7 +91,8 @@ def _without_stray(
 ) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
     """Return the runs without one that is weak, of larger numbers than a clear one of other sign.
 
-    It would make the range larger by many powers of two, and noise has one in a fit of 130.
+    It would make the range larger by many powers of two. Of noise alone, one of the 100 powers of a
+    sign is so large in about one column of 100.
     """
 
     def evidence(counts: Floats, run: tuple[int, int]) -> float:
