@@ -478,6 +478,14 @@ class Count:
     """
 
     def __new__(cls, columns: int) -> Count: ...
+    @staticmethod
+    def told_by(histogram: Histogram) -> Count | None:
+        """Return the number of rows that a histogram counted; None if it does not count the target.
+
+        Privacy
+        -------
+        Every row that is not dropped is in exactly one bin of the target, so this is the count.
+        """
     @property
     def rows(self) -> int:
         """The exact number of rows.

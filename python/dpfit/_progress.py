@@ -60,7 +60,7 @@ def rounds_done(*, show: bool, name: str, what: str = "round") -> Callable[[int,
 
 
 class _Line:
-    """A line of standard error, which is drawn again and again."""
+    """A line on standard error that is redrawn."""
 
     def read(self, name: str) -> None:
         # The bar overwrites all of it.

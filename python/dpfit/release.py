@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
@@ -13,6 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from dpfit import _native
 from dpfit._typing import Neighbors
 from dpfit.accounting import Event, Release, gaussian_sigma
+from dpfit.exceptions import Code, DpfitError
 from dpfit.statistics import Component, Relation, RowCount, Statistic, StoredTable, Table
 from dpfit.statistics.statistic import Noise
 
@@ -97,6 +99,9 @@ class Releaser:
     A release adds round(sigma Z) to exact integers, where sigma is the statistic's proven
     sensitivity divided by mu, rounded up, and Z is normal. So it is mu-GDP. The result is computed
     from the noisy integers alone. ``docs/privacy/statistics.md`` has the sensitivities.
+
+    A process that is forked in the middle of a fit releases nothing: the fit was paid for once, and
+    two processes would go on with different noise.
     """
 
     def __init__(
@@ -109,6 +114,7 @@ class Releaser:
         reserve: Callable[[], None] | None = None,
     ) -> None:
         self._reserve = reserve
+        self._process = os.getpid()
         self._entropy = entropy
         self._relation = Relation(neighbors, rows_per_unit)
         self._n_jobs = n_jobs
@@ -194,6 +200,12 @@ class Releaser:
         self._events.extend(events)
 
     def _reserve_once(self) -> None:
+        if os.getpid() != self._process:
+            raise DpfitError(
+                "the process was forked in the middle of a fit; only the process that began the "
+                "fit can go on with it",
+                code=Code.FAILED,
+            )
         if self._reserve is not None:
             self._reserve()
             # Only now: after an error, the next release has to fail, too.

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dpfit import _native
 from dpfit._rounding import root_up
 from dpfit._typing import Floats
+from dpfit.statistics.at_theta import AtTheta
 from dpfit.statistics.bins import Bins
 from dpfit.statistics.row_map import Scale
 from dpfit.statistics.statistic import (
     Batches,
-    Blocks,
     Component,
     Noise,
     Relation,
     Statistic,
-    merged,
 )
 
 __all__ = ["Histograms", "ResidualCounts", "RowCount", "ScoreCounts"]
@@ -41,6 +41,10 @@ class RowCount(Statistic[_native.Count, float]):
             lambda x: _native.Count(len(x) if isinstance(x, list) else x.shape[1])
         )
         return found
+
+    def told_by(self, other: Statistic[Any, Any], total: Any) -> _native.Count | None:
+        """Return the count if a histogram of the target tells it."""
+        return _native.Count.told_by(total) if isinstance(other, Histograms) else None
 
     def sensitivity(self, relation: Relation) -> float:
         """Return the rows of a unit, which may also be replaced by fewer or more rows."""
@@ -124,7 +128,7 @@ class Histograms(Statistic[_native.Histogram, "list[Floats | None]"]):
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualCounts(Statistic[_native.ResidualCounts, Floats]):
+class ResidualCounts(AtTheta[_native.ResidualCounts, Floats]):
     """Counts of stored rows by their residual r = y - X theta.
 
     With m edges e_1 < ... < e_m there are 2 * m + 1 counts, from r < -e_m up to r > e_m; the one in
@@ -152,12 +156,9 @@ class ResidualCounts(Statistic[_native.ResidualCounts, Floats]):
     name = "histogram of residuals"
     native = _native.ResidualCounts
 
-    def sum(self, part: Blocks) -> _native.ResidualCounts | None:
-        """Count the rows of a part."""
-        theta = self.theta * self.scale.bound
-        return merged(
-            _native.ResidualCounts.of(rows, theta, self.edges, n_jobs=part.n_jobs) for rows in part
-        )
+    def of(self, rows: _native.Rows, theta: Floats, n_jobs: int | None) -> _native.ResidualCounts:
+        """Count some rows."""
+        return _native.ResidualCounts.of(rows, theta, self.edges, n_jobs=n_jobs)
 
     def sensitivity(self, relation: Relation) -> float:
         """Return the sensitivity of one histogram."""
@@ -177,13 +178,9 @@ class ScoreCounts(ResidualCounts):
 
     name = "histogram of scores"
 
-    def sum(self, part: Blocks) -> _native.ResidualCounts | None:
-        """Count the rows of a part."""
-        theta = self.theta * self.scale.bound
-        return merged(
-            _native.ResidualCounts.of_scores(rows, theta, self.edges, n_jobs=part.n_jobs)
-            for rows in part
-        )
+    def of(self, rows: _native.Rows, theta: Floats, n_jobs: int | None) -> _native.ResidualCounts:
+        """Count some rows."""
+        return _native.ResidualCounts.of_scores(rows, theta, self.edges, n_jobs=n_jobs)
 
 
 def _sensitivity(columns: int, relation: Relation) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpfit import _native
 from dpfit._typing import Floats
+from dpfit.statistics.at_theta import AtTheta
 from dpfit.statistics.row_map import RowMap, Scale
 from dpfit.statistics.statistic import Batches, Blocks, Noise, Relation, Statistic, V, merged
 
@@ -66,7 +67,7 @@ class Gram(_OfGram[Floats]):
 
     Privacy
     -------
-    The noise is symmetric: sigma on the diagonal and sigma/sqrt(2) beside it. That is equal noise
+    The noise is symmetric: sigma on the diagonal and sigma/sqrt(2) elsewhere. That is equal noise
     in the coordinates (diagonal, sqrt(2) * upper triangle), whose Euclidean norm is the Frobenius
     norm.
     """
@@ -125,7 +126,7 @@ class MappedGram(Statistic[_native.Gram, Floats]):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreProducts(Statistic[_native.Gram, Floats]):
+class ScoreProducts(AtTheta[_native.Gram, Floats]):
     """The sum of uu' over stored rows x, where u = x g is what a row adds to X'g.
 
     It is the middle matrix of the robust covariance of coefficients. The g is that of
@@ -152,13 +153,9 @@ class ScoreProducts(Statistic[_native.Gram, Floats]):
         step = self.scale.row_step * self.scale.step
         return float(step * 2.0 ** _native.Gram.score_shift(self.reach)) ** 2
 
-    def sum(self, part: Blocks) -> _native.Gram | None:
-        """Sum over the rows of a part."""
-        theta = self.theta * self.scale.bound
-        return merged(
-            _native.Gram.of_scores(rows, theta, self.tau, self.reach, n_jobs=part.n_jobs)
-            for rows in part
-        )
+    def of(self, rows: _native.Rows, theta: Floats, n_jobs: int | None) -> _native.Gram:
+        """Sum over some rows."""
+        return _native.Gram.of_scores(rows, theta, self.tau, self.reach, n_jobs=n_jobs)
 
     def sensitivity(self, relation: Relation) -> float:
         """Return the sensitivity in the Frobenius norm."""

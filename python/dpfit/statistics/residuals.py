@@ -10,8 +10,9 @@ import numpy as np
 from dpfit import _native
 from dpfit._rounding import fraction_up, root_up
 from dpfit._typing import Floats
+from dpfit.statistics.at_theta import AtTheta
 from dpfit.statistics.row_map import Scale
-from dpfit.statistics.statistic import Batches, Blocks, Noise, Relation, Statistic, merged
+from dpfit.statistics.statistic import Batches, Noise, Relation, Statistic, merged
 
 __all__ = ["MOST_REACH", "ClippedGradients", "Gradient", "ResidualSums", "SquaredResiduals"]
 
@@ -20,7 +21,7 @@ MOST_REACH: int = _native.MOST_REACH
 
 
 @dataclass(frozen=True, eq=False)
-class Gradient(Statistic[_native.Gradient, Floats]):
+class Gradient(AtTheta[_native.Gradient, Floats]):
     """X'g of stored rows, with g = clip(y - X theta, +-tau).
 
     With `reach`, a row and its residual have a joint bound: the residual of a row of norm |x| is
@@ -56,14 +57,9 @@ class Gradient(Statistic[_native.Gradient, Floats]):
         """One step of X'g."""
         return self.scale.row_step * self.scale.step
 
-    def sum(self, part: Blocks) -> _native.Gradient | None:
-        """Sum over the rows of a part."""
-        # The store holds rows divided by their bound.
-        theta = self.theta * self.scale.bound
-        return merged(
-            _native.Gradient.of(rows, theta, self.tau, self.reach, n_jobs=part.n_jobs)
-            for rows in part
-        )
+    def of(self, rows: _native.Rows, theta: Floats, n_jobs: int | None) -> _native.Gradient:
+        """Sum over some rows."""
+        return _native.Gradient.of(rows, theta, self.tau, self.reach, n_jobs=n_jobs)
 
     def sensitivity(self, relation: Relation) -> float:
         """Return the norm of a row times tau or the reach, for every row that differs."""
@@ -79,7 +75,7 @@ class Gradient(Statistic[_native.Gradient, Floats]):
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualSums(Statistic[_native.ResidualSums, "list[Floats]"]):
+class ResidualSums(AtTheta[_native.ResidualSums, "list[Floats]"]):
     """Sums of g over stored rows between edges of each feature, with the g of :class:`Gradient`.
 
     Parameters
@@ -113,13 +109,9 @@ class ResidualSums(Statistic[_native.ResidualSums, "list[Floats]"]):
         """One step of the target."""
         return self.scale.step
 
-    def sum(self, part: Blocks) -> _native.ResidualSums | None:
-        """Sum over the rows of a part."""
-        theta = self.theta * self.scale.bound
-        return merged(
-            _native.ResidualSums.of(rows, theta, self.tau, self.edges, n_jobs=part.n_jobs)
-            for rows in part
-        )
+    def of(self, rows: _native.Rows, theta: Floats, n_jobs: int | None) -> _native.ResidualSums:
+        """Sum over some rows."""
+        return _native.ResidualSums.of(rows, theta, self.tau, self.edges, n_jobs=n_jobs)
 
     def sensitivity(self, relation: Relation) -> float:
         """Return the root of the number of features times tau, for every row that differs."""
@@ -134,7 +126,7 @@ class ResidualSums(Statistic[_native.ResidualSums, "list[Floats]"]):
 
 
 @dataclass(frozen=True, eq=False)
-class SquaredResiduals(Statistic[_native.Energy, float]):
+class SquaredResiduals(AtTheta[_native.Energy, float]):
     """The sum of g**2 over stored rows, with the g of :class:`Gradient` and its parameters.
 
     Privacy
@@ -155,10 +147,9 @@ class SquaredResiduals(Statistic[_native.Energy, float]):
         """One step of the sum."""
         return self.scale.step**2
 
-    def sum(self, part: Blocks) -> _native.Energy | None:
-        """Sum over the rows of a part."""
-        theta = self.theta * self.scale.bound
-        return merged(_native.Energy.of(rows, theta, self.tau, n_jobs=part.n_jobs) for rows in part)
+    def of(self, rows: _native.Rows, theta: Floats, n_jobs: int | None) -> _native.Energy:
+        """Sum over some rows."""
+        return _native.Energy.of(rows, theta, self.tau, n_jobs=n_jobs)
 
     def sensitivity(self, relation: Relation) -> float:
         """Return tau squared for every row of a unit."""

@@ -10,7 +10,18 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from dpfit import _native
 from dpfit._typing import Array, Batch, Missing, Neighbors
 
-__all__ = ["Batches", "Blocks", "Component", "Noise", "Relation", "Statistic", "Sum", "merged"]
+__all__ = [
+    "Batches",
+    "Blocks",
+    "Component",
+    "Noise",
+    "Relation",
+    "S",
+    "Statistic",
+    "Sum",
+    "V",
+    "merged",
+]
 
 
 class Sum(Protocol):
@@ -172,6 +183,10 @@ class Statistic(abc.ABC, Generic[S, V]):
 
     def kept(self, gram: _native.Gram) -> S | None:
         """Return the sum if it is the X'X that was computed when rows were stored, else None."""
+        return None
+
+    def told_by(self, other: Statistic[Any, Any], total: Any) -> S | None:
+        """Return the sum if that of another statistic over the same rows tells it, else None."""
         return None
 
     @abc.abstractmethod

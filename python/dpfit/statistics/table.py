@@ -16,7 +16,7 @@ from dpfit import _native
 from dpfit._typing import Array, Batch, Floats, Missing
 from dpfit.exceptions import Code, ParameterError
 from dpfit.statistics.row_map import RowMap
-from dpfit.statistics.statistic import Batches, Blocks, Statistic, Sum, merged
+from dpfit.statistics.statistic import Batches, Blocks, Statistic, Sum
 
 __all__ = [
     "BatchParts",
@@ -71,10 +71,6 @@ class BatchParts(Parts):
     missing: Missing = "error"
     max_weight: float | None = None
 
-    def sums(self, statistics: Sequence[Statistic[Any, Any]]) -> list[Any]:
-        """Return several sums over all parts, in one pass where that is possible."""
-        return [self.sum(statistic) for statistic in statistics]
-
     @abc.abstractmethod
     def store(self, row_map: RowMap, *, gram: bool) -> tuple[BlockParts, _native.Gram | None]:
         """Return the rows as parts that are blocks of integers and, if `gram`, X'X of them."""
@@ -88,7 +84,8 @@ class Table:
     parts : BatchParts
         The rows.
     first : sequence of Statistic
-        What will be summed first: all of them are, when one of them is.
+        What will be asked for first, or tells what will be: all of them are summed when a sum is
+        asked for.
 
     Privacy
     -------
@@ -98,7 +95,7 @@ class Table:
     def __init__(self, parts: BatchParts, first: Sequence[Statistic[Any, Any]] = ()) -> None:
         self._parts, self._first = parts, first
         self._stored: StoredTable | None = None
-        self._known: list[tuple[Statistic[Any, Any], Sum | None]] = []
+        self._known: list[tuple[Statistic[Any, Any], Sum]] = []
         self._last: tuple[Statistic[Any, Any], Sum] | None = None
 
     @classmethod
@@ -121,12 +118,12 @@ class Table:
 
         The last sum is kept, so that releasing a statistic twice takes one pass.
         """
-        if any(known == statistic for known in self._first):
-            wanted, self._first = self._first, ()
-            self._known = list(zip(wanted, self._parts.sums(wanted), strict=True))
+        wanted, self._first = self._first, ()
+        self._known += [(first, _checked(self._parts.sum(first))) for first in wanted]
         for known, total in self._known:
-            if known == statistic:
-                return cast(S, _checked(total))
+            told = total if known == statistic else statistic.told_by(known, total)
+            if told is not None:
+                return cast(S, told)
         if self._last is None or self._last[0] != statistic:
             self._last = statistic, _checked(self._parts.sum(statistic))
         return cast(S, self._last[1])
@@ -285,17 +282,6 @@ class LocalBatches(BatchParts):
         """Return the sum over all batches."""
         part = Batches(self._read(), self.missing, self._n_jobs, self.max_weight)
         return statistic.sum(part)
-
-    def sums(self, statistics: Sequence[Statistic[Any, Any]]) -> list[Any]:
-        """Return several sums over all batches, in one pass."""
-        totals: list[Any] = [None] * len(statistics)
-        for batch in self._read():
-            part = Batches([batch], self.missing, self._n_jobs, self.max_weight)
-            for place, statistic in enumerate(statistics):
-                totals[place] = merged(
-                    total for total in (totals[place], statistic.sum(part)) if total is not None
-                )
-        return totals
 
     def store(self, row_map: RowMap, *, gram: bool) -> tuple[BlockParts, _native.Gram | None]:
         """Return the rows and, if `gram`, X'X, computed in the same pass."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import abc
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dpfit import _native
 from dpfit._rounding import fraction_up, root_up
 from dpfit._typing import Floats
+from dpfit.statistics.at_theta import AtTheta
 from dpfit.statistics.row_map import Scale
-from dpfit.statistics.statistic import Blocks, Noise, Relation, Statistic, merged
+from dpfit.statistics.statistic import Noise, Relation
 
 __all__ = [
     "WeightedCounts",
@@ -22,7 +22,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class _Weighted(Statistic[_native.WeightedResiduals, Floats]):
+class _Weighted(AtTheta[_native.WeightedResiduals, Floats]):
     """Sums over stored rows of a weight times something, in multiples of the largest weight.
 
     Parameters
@@ -55,17 +55,6 @@ class _Weighted(Statistic[_native.WeightedResiduals, Floats]):
         """What one step is without the weight."""
         return 1.0
 
-    def sum(self, part: Blocks) -> _native.WeightedResiduals | None:
-        """Sum over the rows of a part."""
-        theta = self.theta * self.scale.bound
-        return merged(self._of(rows, theta, part.n_jobs) for rows in part)
-
-    @abc.abstractmethod
-    def _of(
-        self, rows: _native.Rows, theta: Floats, n_jobs: int | None
-    ) -> _native.WeightedResiduals:
-        """Sum over some rows."""
-
     def noisy(self, total: _native.WeightedResiduals, noise: Noise) -> Floats:
         """Return the noisy sums."""
         found = total.release(noise.sigma, noise.entropy, n_jobs=noise.n_jobs)
@@ -85,9 +74,10 @@ class WeightedCounts(_Weighted):
 
     name = "weighted histogram of residuals"
 
-    def _of(
+    def of(
         self, rows: _native.Rows, theta: Floats, n_jobs: int | None
     ) -> _native.WeightedResiduals:
+        """Sum over some rows."""
         return _native.WeightedResiduals.counts(
             rows, theta, self.edges, self.weights, n_jobs=n_jobs
         )
@@ -110,9 +100,10 @@ class WeightedPredictions(_Weighted):
 
     name = "weighted histogram of predictions"
 
-    def _of(
+    def of(
         self, rows: _native.Rows, theta: Floats, n_jobs: int | None
     ) -> _native.WeightedResiduals:
+        """Sum over some rows."""
         return _native.WeightedResiduals.counts_by(
             rows, theta, 0, self.edges, self.weights, n_jobs=n_jobs
         )
@@ -134,9 +125,10 @@ class WeightedTotal(_Weighted):
 
     name = "sum of weights"
 
-    def _of(
+    def of(
         self, rows: _native.Rows, theta: Floats, n_jobs: int | None
     ) -> _native.WeightedResiduals:
+        """Sum over some rows."""
         return _native.WeightedResiduals.counts_by(rows, theta, 0, (), self.weights, n_jobs=n_jobs)
 
     def sensitivity(self, relation: Relation) -> float:
@@ -163,9 +155,10 @@ class WeightedSums(_Weighted):
     def _step(self) -> float:
         return self.scale.step
 
-    def _of(
+    def of(
         self, rows: _native.Rows, theta: Floats, n_jobs: int | None
     ) -> _native.WeightedResiduals:
+        """Sum over some rows."""
         return _native.WeightedResiduals.sums(
             rows, theta, self.tau, 0, self.edges, self.weights, n_jobs=n_jobs
         )
@@ -193,9 +186,10 @@ class WeightedSquares(_Weighted):
     def _step(self) -> float:
         return self.scale.step**2
 
-    def _of(
+    def of(
         self, rows: _native.Rows, theta: Floats, n_jobs: int | None
     ) -> _native.WeightedResiduals:
+        """Sum over some rows."""
         return _native.WeightedResiduals.squares(rows, theta, self.tau, self.weights, n_jobs=n_jobs)
 
     def sensitivity(self, relation: Relation) -> float:

@@ -13,6 +13,7 @@ mod predict;
 mod row_map;
 mod rows;
 mod statistics;
+mod thresholds;
 mod weighted;
 
 /// The exact core: rows to integers to noise.

@@ -2,7 +2,7 @@
 
 use dpfit_core::execution::Stop;
 use dpfit_core::statistics::{self as core, Statistic};
-use dpfit_core::store::{Matrix, Store, Theta};
+use dpfit_core::store::{MOST_REACH, MOST_TAU, Matrix, Store, Theta};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -14,6 +14,7 @@ use crate::error::{integer, raise};
 use crate::noise::{Entropy, release};
 use crate::row_map::RowMap;
 use crate::rows::Rows;
+use crate::thresholds;
 
 /// Define the class of a statistic of the core. It has its own methods (in braces), `merge` and `to_bytes`, and the methods
 /// that are listed by name:
@@ -128,7 +129,7 @@ macro_rules! statistic {
                 portable: bool,
             ) -> PyResult<Self> {
                 let execution = execution(n_jobs, portable)?;
-                let tau = integer("tau", tau, "between 1 and 1048576")?;
+                let tau = thresholds::tau(tau)?;
                 let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
                     core::$name::of(store, theta, tau, &execution, stop)
                 };
@@ -199,8 +200,8 @@ statistic!(
             portable: bool,
         ) -> PyResult<Self> {
             let execution = execution(n_jobs, portable)?;
-            let tau = integer("tau", tau, "between 1 and 1048576")?;
-            let reach = integer("reach", reach, "between 1 and 34359738368")?;
+            let tau = thresholds::tau(tau)?;
+            let reach = thresholds::reach(reach)?;
             let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
                 core::Gram::of_scores(store, theta, tau, reach, &execution, stop)
             };
@@ -209,7 +210,7 @@ statistic!(
 
         #[staticmethod]
         fn score_shift(reach: i128) -> PyResult<u32> {
-            integer("reach", reach, "between 1 and 34359738368").map(core::Gram::score_shift)
+            thresholds::reach(reach).map(core::Gram::score_shift)
         }
 
         #[pyo3(signature = (row_map, x, y, *, missing="error", n_jobs=None, portable=false))]
@@ -245,9 +246,8 @@ statistic!(
             portable: bool,
         ) -> PyResult<Self> {
             let execution = execution(n_jobs, portable)?;
-            let tau = integer("tau", tau, "between 1 and 1048576")?;
-            let allowed = "between 1 and 34359738368";
-            let reach = reach.map(|reach| integer("reach", reach, allowed)).transpose()?;
+            let tau = thresholds::tau(tau)?;
+            let reach = reach.map(thresholds::reach).transpose()?;
             let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
                 core::Gradient::within(store, theta, tau, reach, &execution, stop)
             };
@@ -275,9 +275,7 @@ statistic!(
             portable: bool,
         ) -> PyResult<Self> {
             let execution = execution(n_jobs, portable)?;
-            let allowed = "strictly increasing and between 1 and 1048576";
-            let edges = edges.into_iter().map(|edge| integer("edges", edge, allowed));
-            let edges = edges.collect::<PyResult<Vec<i32>>>()?;
+            let edges = thresholds::edges::<i32>(edges, MOST_TAU as u64)?;
             let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
                 core::ResidualCounts::of(store, theta, &edges, &execution, stop)
             };
@@ -295,9 +293,7 @@ statistic!(
             portable: bool,
         ) -> PyResult<Self> {
             let execution = execution(n_jobs, portable)?;
-            let allowed = "strictly increasing and between 1 and 34359738368";
-            let edges = edges.into_iter().map(|edge| integer("edges", edge, allowed));
-            let edges = edges.collect::<PyResult<Vec<u64>>>()?;
+            let edges = thresholds::edges::<u64>(edges, MOST_REACH)?;
             let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
                 core::ResidualCounts::of_scores(store, theta, &edges, &execution, stop)
             };
@@ -321,7 +317,7 @@ statistic!(
             portable: bool,
         ) -> PyResult<Self> {
             let execution = execution(n_jobs, portable)?;
-            let tau = integer("tau", tau, "between 1 and 1048576")?;
+            let tau = thresholds::tau(tau)?;
             let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
                 core::ResidualSums::of(store, theta, tau, &edges, &execution, stop)
             };
@@ -336,6 +332,11 @@ statistic!(
         #[new]
         fn new(columns: i128) -> PyResult<Self> {
             integer("columns", columns, "between 0 and 2**32 - 1").map(core::Count::new).map(Self)
+        }
+
+        #[staticmethod]
+        fn told_by(histogram: &Histogram) -> Option<Self> {
+            core::Count::told_by(&histogram.0).map(Self)
         }
 
         #[getter]

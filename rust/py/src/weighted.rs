@@ -8,10 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::enter::execution;
-use crate::error::{integer, raise};
+use crate::error::raise;
 use crate::noise::{Entropy, release};
 use crate::rows::Rows;
 use crate::statistics::statistic;
+use crate::thresholds;
 
 /// The feature and the largest value of a weight.
 fn weight((feature, most): (usize, i16)) -> core::Weight {
@@ -72,7 +73,7 @@ statistic!(
             n_jobs: Option<i128>,
         ) -> PyResult<Self> {
             let execution = execution(n_jobs, false)?;
-            let tau = integer("tau", tau, "between 1 and 1048576")?;
+            let tau = thresholds::tau(tau)?;
             let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
                 let part = core::Part::Sums { tau, feature: by, edges: &edges };
                 core::WeightedResiduals::of(store, theta, weight(weights), part, &execution, stop)
@@ -91,7 +92,7 @@ statistic!(
             n_jobs: Option<i128>,
         ) -> PyResult<Self> {
             let execution = execution(n_jobs, false)?;
-            let tau = integer("tau", tau, "between 1 and 1048576")?;
+            let tau = thresholds::tau(tau)?;
             let of = |store: &Store, theta: &Theta, stop: Stop<'_>| {
                 let part = core::Part::Squares { tau };
                 core::WeightedResiduals::of(store, theta, weight(weights), part, &execution, stop)

@@ -1,5 +1,6 @@
 //! The number of rows.
 
+use super::Histogram;
 use super::sums::{Sums, statistic};
 use crate::error::Result;
 use crate::execution::{Execution, Stop};
@@ -21,6 +22,17 @@ impl Count {
     /// Create a count of zero, for rows with this number of columns of x.
     pub fn new(columns: u32) -> Self {
         Self { sums: Sums::zero(columns.into(), 1) }
+    }
+
+    /// Return the number of rows that a histogram counted, which also checked every value; `None` if it does not tell.
+    ///
+    /// # Privacy
+    /// Every row that is not dropped is in exactly one bin of the target, so this is the count, and its sensitivity.
+    pub fn told_by(histogram: &Histogram) -> Option<Self> {
+        let counts = histogram.of_target()?;
+        let mut count = Self::new(u32::try_from(histogram.bins().len() - 1).ok()?);
+        count.sums.add(std::iter::once(counts.iter().sum())).ok()?;
+        Some(count)
     }
 
     /// Count the rows of a batch. Every value is checked, in every column.
@@ -63,6 +75,7 @@ mod tests {
     use crate::error::Error;
     use crate::execution::Path;
     use crate::source::Dense;
+    use crate::statistics::Bins;
     use crate::statistics::Statistic;
 
     fn count(x: &[f64], y: &[f64], missing: Missing) -> Result<i128> {
@@ -83,6 +96,30 @@ mod tests {
             assert_eq!(count(&x, &y, Missing::Drop), Ok(n as i128 - dropped));
             assert_eq!(count(&x, &y, Missing::Error), Err(Error::NotFinite));
         }
+    }
+
+    #[test]
+    fn a_histogram_of_the_target_tells_the_count() {
+        let powers = Bins::powers(-4, 4).unwrap();
+        for missing in [Missing::Drop, Missing::Indicator] {
+            for n in [1, 63, 64, 65, 1024, 2500] {
+                let (mut x, mut y): (Vec<f64>, Vec<f64>) =
+                    (vec![0.5; 2 * n], (0..n).map(|i| i as f64).collect());
+                x[2 * (n / 2) + 1] = f64::NAN;
+                y[n - 1] = f64::INFINITY;
+                let mut counts = Histogram::new(vec![powers, Bins::Skip, powers]);
+                if missing == Missing::Indicator {
+                    counts = counts.with_missing();
+                }
+                let source = Dense::new(&x, &y).unwrap();
+                counts.extend(&source, missing, &Execution::on(Path::detect()), &mut || false).unwrap();
+                let told = Count::told_by(&counts).unwrap();
+                assert_eq!(Ok(told.exact()[0]), count(&x, &y, missing));
+                assert_eq!(told.sums.key(), 2);
+            }
+        }
+        assert!(Count::told_by(&Histogram::new(vec![powers, Bins::Skip])).is_none());
+        assert!(Count::told_by(&Histogram::new(vec![])).is_none());
     }
 
     #[test]

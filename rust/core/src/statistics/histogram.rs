@@ -234,6 +234,12 @@ impl Histogram {
         self.columns.bins.iter().filter(|bins| !bins.is_empty()).count()
     }
 
+    /// The counts of the target, if it is counted.
+    pub(super) fn of_target(&self) -> Option<&[i128]> {
+        let bins = self.columns.bins.last().filter(|bins| !bins.is_empty())?;
+        Some(&self.exact()[self.exact().len() - bins.len()..])
+    }
+
     /// Count the rows of a batch.
     ///
     /// # Errors

@@ -46,14 +46,7 @@ impl ResidualCounts {
         execution: &Execution,
         stop: Stop<'_>,
     ) -> Result<Self> {
-        if !(1..=MOST_EDGES).contains(&edges.len()) {
-            return Err(parameter("edges", format!("1 to {MOST_EDGES} numbers"), edges.len()));
-        }
-        if edges.iter().any(|edge| !(1..=MOST_TAU).contains(edge)) || !edges.is_sorted_by(|a, b| a < b) {
-            let allowed = format!("strictly increasing and between 1 and {MOST_TAU}");
-            return Err(parameter("edges", allowed, format!("{edges:?}")));
-        }
-        let edges: Vec<i64> = edges.iter().copied().map(i64::from).collect();
+        let edges = checked(edges.iter().copied().map(i64::from).collect(), MOST_TAU.into())?;
         Self::count(store, theta, &edges, false, execution, stop)
     }
 
@@ -68,14 +61,9 @@ impl ResidualCounts {
         execution: &Execution,
         stop: Stop<'_>,
     ) -> Result<Self> {
-        if !(1..=MOST_EDGES).contains(&edges.len()) {
-            return Err(parameter("edges", format!("1 to {MOST_EDGES} numbers"), edges.len()));
-        }
-        if edges.iter().any(|edge| !(1..=MOST_REACH).contains(edge)) || !edges.is_sorted_by(|a, b| a < b) {
-            let allowed = format!("strictly increasing and between 1 and {MOST_REACH}");
-            return Err(parameter("edges", allowed, format!("{edges:?}")));
-        }
-        let edges: Vec<i64> = edges.iter().map(|&edge| edge as i64).collect();
+        // A number that does not fit is above all that are allowed.
+        let edges = edges.iter().map(|&edge| i64::try_from(edge).unwrap_or(i64::MAX));
+        let edges = checked(edges.collect(), MOST_REACH as i64)?;
         Self::count(store, theta, &edges, true, execution, stop)
     }
 
@@ -116,6 +104,18 @@ impl ResidualCounts {
         };
         Ok(Self { sums: Sums::from_bytes(Self::KIND, bytes, valid)? })
     }
+}
+
+/// Return public edges if they are valid.
+fn checked(edges: Vec<i64>, most: i64) -> Result<Vec<i64>> {
+    if !(1..=MOST_EDGES).contains(&edges.len()) {
+        return Err(parameter("edges", format!("1 to {MOST_EDGES} numbers"), edges.len()));
+    }
+    if edges.iter().any(|edge| !(1..=most).contains(edge)) || !edges.is_sorted_by(|a, b| a < b) {
+        let allowed = format!("strictly increasing and between 1 and {most}");
+        return Err(parameter("edges", allowed, format!("{edges:?}")));
+    }
+    Ok(edges)
 }
 
 /// What rows are counted by.

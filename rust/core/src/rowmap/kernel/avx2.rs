@@ -1,13 +1,15 @@
 //! Features, weights, targets and integers of a tile, with 256-bit vectors.
 
 use std::arch::x86_64::{
-    __m256d, __m256i, _CMP_EQ_OQ, _mm256_add_epi32, _mm256_add_pd, _mm256_and_pd, _mm256_castpd_ps,
+    __m256d, __m256i, __m512d, _CMP_EQ_OQ, _mm256_add_epi32, _mm256_add_pd, _mm256_and_pd, _mm256_castpd_ps,
     _mm256_castpd_si256, _mm256_castps_si256, _mm256_cmp_pd, _mm256_cvttpd_epi32, _mm256_div_pd,
     _mm256_loadu_pd, _mm256_madd_epi16, _mm256_max_epi32, _mm256_max_pd, _mm256_min_epu32, _mm256_min_pd,
     _mm256_mul_pd, _mm256_or_pd, _mm256_packs_epi32, _mm256_permute2x128_si256, _mm256_permute4x64_epi64,
     _mm256_set_m128i, _mm256_set1_epi32, _mm256_set1_pd, _mm256_setzero_pd, _mm256_setzero_si256,
     _mm256_shuffle_ps, _mm256_sqrt_pd, _mm256_store_si256, _mm256_storeu_pd, _mm256_storeu_si256,
-    _mm256_sub_pd, _mm256_testz_si256, _mm256_unpackhi_epi16, _mm256_unpacklo_epi16,
+    _mm256_sub_pd, _mm256_testz_si256, _mm256_unpackhi_epi16, _mm256_unpacklo_epi16, _mm512_castsi256_si512,
+    _mm512_cvtsepi32_epi16, _mm512_cvttpd_epi32, _mm512_inserti64x4, _mm512_loadu_pd, _mm512_max_epi32,
+    _mm512_mul_pd, _mm512_set1_epi32, _mm512_set1_pd,
 };
 
 use super::{FAR_ABOVE, Weights};
@@ -152,22 +154,52 @@ pub(super) fn quantise(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) ->
 #[target_feature(enable = "avx2")]
 fn quantise_avx2(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> [u32; LANES] {
     let weight = quarters(&weight.0).map(|weight| _mm256_mul_pd(weight, _mm256_set1_pd(ONE)));
-    let far = _mm256_set1_epi32(FAR_ABOVE as i32);
     let mut sums = [_mm256_setzero_si256(); 2];
     for (line, pair) in tile.iter_mut().zip(features.chunks(2)) {
         let a = integers(&pair[0], &weight);
         let b = pair.get(1).map_or(_mm256_setzero_si256(), |values| integers(values, &weight));
-        let place: *mut __m256i = std::ptr::from_mut(line).cast();
-        // SAFETY: a line is 64 writable bytes, aligned to 64.
-        unsafe {
-            _mm256_store_si256(place, a);
-            _mm256_store_si256(place.add(1), b);
-        }
-        // Rows 0–3 and 8–11, then 4–7 and 12–15. The sum of two squares is below 2^31, so no sum reaches 2^32.
-        for (sum, rows) in sums.iter_mut().zip([_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)]) {
-            *sum = _mm256_min_epu32(_mm256_add_epi32(*sum, _mm256_madd_epi16(rows, rows)), far);
-        }
+        write(line, a, b, &mut sums);
     }
+    in_order(sums)
+}
+
+/// The same on processors that have AVX-512.
+pub(super) fn quantise_wide(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> [u32; LANES] {
+    // SAFETY: `Path` selects this function only if the processor has AVX2 and AVX-512.
+    unsafe { quantise_avx512(features, weight, tile) }
+}
+
+#[target_feature(enable = "avx2,avx512f")]
+fn quantise_avx512(features: &[Lanes], weight: &Lanes, tile: &mut [Line]) -> [u32; LANES] {
+    let weight = eights(&weight.0).map(|weight| _mm512_mul_pd(weight, _mm512_set1_pd(ONE)));
+    let mut sums = [_mm256_setzero_si256(); 2];
+    for (line, pair) in tile.iter_mut().zip(features.chunks(2)) {
+        let a = integers_avx512(&pair[0], &weight);
+        let b = pair.get(1).map_or(_mm256_setzero_si256(), |values| integers_avx512(values, &weight));
+        write(line, a, b, &mut sums);
+    }
+    in_order(sums)
+}
+
+/// Write a line, and add the squares of its values to the sums of rows 0–3 and 8–11, and of rows 4–7 and 12–15.
+#[target_feature(enable = "avx2")]
+fn write(line: &mut Line, a: __m256i, b: __m256i, sums: &mut [__m256i; 2]) {
+    let place: *mut __m256i = std::ptr::from_mut(line).cast();
+    // SAFETY: a line is 64 writable bytes, aligned to 64.
+    unsafe {
+        _mm256_store_si256(place, a);
+        _mm256_store_si256(place.add(1), b);
+    }
+    let far = _mm256_set1_epi32(FAR_ABOVE as i32);
+    // The sum of two squares is below 2^31, so no sum reaches 2^32.
+    for (sum, rows) in sums.iter_mut().zip([_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)]) {
+        *sum = _mm256_min_epu32(_mm256_add_epi32(*sum, _mm256_madd_epi16(rows, rows)), far);
+    }
+}
+
+/// The sums of [`write`] in the order of rows.
+#[target_feature(enable = "avx2")]
+fn in_order(sums: [__m256i; 2]) -> [u32; LANES] {
     let mut squares = [0; LANES];
     let place: *mut __m256i = squares.as_mut_ptr().cast();
     // SAFETY: `squares` has room for two vectors.
@@ -189,6 +221,22 @@ fn quarters(values: &[f64; LANES]) -> [__m256d; 4] {
 fn quarter(values: &[f64; LANES], i: usize) -> __m256d {
     // SAFETY: the slice is four doubles.
     unsafe { _mm256_loadu_pd(values[4 * i..][..4].as_ptr()) }
+}
+
+/// The values of a tile's rows, eight by eight.
+#[target_feature(enable = "avx512f")]
+fn eights(values: &[f64; LANES]) -> [__m512d; 2] {
+    // SAFETY: the slices are eight doubles.
+    [0, 8].map(|first| unsafe { _mm512_loadu_pd(values[first..][..8].as_ptr()) })
+}
+
+/// The same as `integers`, eight rows at a time.
+#[target_feature(enable = "avx512f")]
+fn integers_avx512(values: &Lanes, weight: &[__m512d; 2]) -> __m256i {
+    let values = eights(&values.0);
+    let [a, b] = [0, 1].map(|i| _mm512_cvttpd_epi32(_mm512_mul_pd(values[i], weight[i])));
+    let whole = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(a), b);
+    _mm512_cvtsepi32_epi16(_mm512_max_epi32(whole, _mm512_set1_epi32(-i32::from(i16::MAX))))
 }
 
 /// Return the products with the weights, rounded toward zero, as sixteen 16-bit integers from −32767 to 32767.

@@ -54,7 +54,9 @@ pub(super) fn quantise(path: Path, features: &[Lanes], weight: &Lanes, tile: &mu
     match path.kind() {
         Kind::Portable => portable::quantise(features, weight, tile),
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 | Kind::Avx512 => avx2::quantise(features, weight, tile),
+        Kind::Avx2 => avx2::quantise(features, weight, tile),
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 => avx2::quantise_wide(features, weight, tile),
     }
 }
 

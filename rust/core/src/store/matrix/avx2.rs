@@ -1,12 +1,13 @@
 //! Products of rows with a matrix, with 256-bit vectors.
 
 use std::arch::x86_64::{
-    __m256d, __m256i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi32, _mm256_add_pd, _mm256_castsi256_si128,
-    _mm256_cvtepi32_pd, _mm256_extracti128_si256, _mm256_madd_epi16, _mm256_mul_pd, _mm256_set1_epi32,
-    _mm256_set1_pd, _mm256_setzero_pd, _mm256_setzero_si256, _mm256_srai_epi32, _mm256_store_si256,
-    _mm256_storeu_pd, _mm256_unpackhi_epi16, _mm256_unpacklo_epi16, _mm512_add_epi32, _mm512_castsi512_si256,
-    _mm512_dpwssd_epi32, _mm512_extracti64x4_epi64, _mm512_load_si512, _mm512_set1_epi32,
-    _mm512_setzero_si512, _mm512_srai_epi32,
+    __m256d, __m256i, __m512d, __m512i, _MM_HINT_T0, _mm_prefetch, _mm256_add_epi32, _mm256_add_pd,
+    _mm256_castsi256_si128, _mm256_cvtepi32_pd, _mm256_extracti128_si256, _mm256_madd_epi16, _mm256_mul_pd,
+    _mm256_set1_epi32, _mm256_set1_pd, _mm256_setzero_pd, _mm256_setzero_si256, _mm256_srai_epi32,
+    _mm256_store_si256, _mm256_storeu_pd, _mm256_unpackhi_epi16, _mm256_unpacklo_epi16, _mm512_add_epi32,
+    _mm512_add_pd, _mm512_castsi512_si256, _mm512_cvtepi32_pd, _mm512_dpwssd_epi32,
+    _mm512_extracti64x4_epi64, _mm512_load_si512, _mm512_mul_pd, _mm512_set1_epi32, _mm512_set1_pd,
+    _mm512_setzero_pd, _mm512_setzero_si512, _mm512_shuffle_i32x4, _mm512_srai_epi32, _mm512_store_pd,
 };
 
 use super::{Factors, Matrix};
@@ -48,12 +49,14 @@ fn multiply_avx2(matrix: &Matrix, tile: &[Line], lines: &mut [Line], products: &
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
 fn multiply_avx512(matrix: &Matrix, tile: &[Line], lines: &mut [Line], products: &mut [Lanes]) -> Lanes {
     unpack(tile, lines);
-    let mut squares = [_mm256_setzero_pd(); 4];
+    let mut squares = [_mm512_setzero_pd(); 2];
     let outputs = products.chunks_mut(2).zip(matrix.scales.chunks(2));
     for ((products, scales), factors) in outputs.zip(matrix.factors.chunks_exact(lines.len())) {
-        scale(sums_avx512(lines, factors), scales, products, &mut squares);
+        scale_avx512(sums_avx512(lines, factors), scales, products, &mut squares);
     }
-    lanes(squares)
+    let mut out = Lanes([0.0; LANES]);
+    put_avx512(&mut out, squares);
+    out
 }
 
 /// Write the pairs of values of every row side by side.
@@ -85,6 +88,33 @@ fn scale(sums: [[__m256i; 2]; 2], scales: &[f64], products: &mut [Lanes], square
     }
 }
 
+/// The same as `scale`, for sums of which each is one vector.
+#[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
+fn scale_avx512(sums: [__m512i; 2], scales: &[f64], products: &mut [Lanes], squares: &mut [__m512d; 2]) {
+    for ((products, &scale), sums) in products.iter_mut().zip(scales).zip(sums) {
+        let scale = _mm512_set1_pd(scale);
+        // The order of rows: unpacking has put rows 8 to 11 before rows 4 to 7.
+        let rows = _mm512_shuffle_i32x4::<0b11_01_10_00>(sums, sums);
+        let halves = [_mm512_castsi512_si256(rows), _mm512_extracti64x4_epi64::<1>(rows)];
+        let product = halves.map(|half| _mm512_mul_pd(_mm512_cvtepi32_pd(half), scale));
+        for (squares, product) in squares.iter_mut().zip(product) {
+            *squares = _mm512_add_pd(*squares, _mm512_mul_pd(product, product));
+        }
+        put_avx512(products, product);
+    }
+}
+
+/// Write the values of all rows.
+#[target_feature(enable = "avx512f")]
+fn put_avx512(values: &mut Lanes, halves: [__m512d; 2]) {
+    let place: *mut f64 = values.0.as_mut_ptr();
+    // SAFETY: `values` is two vectors, aligned to 64.
+    unsafe {
+        _mm512_store_pd(place, halves[0]);
+        _mm512_store_pd(place.add(8), halves[1]);
+    }
+}
+
 #[target_feature(enable = "avx2")]
 fn lanes(squares: [__m256d; 4]) -> Lanes {
     let mut out = Lanes([0.0; LANES]);
@@ -96,7 +126,7 @@ fn lanes(squares: [__m256d; 4]) -> Lanes {
 
 /// The same as `sums_avx2`, with both halves of the rows in one vector.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
-fn sums_avx512(lines: &[Line], factors: &[Factors]) -> [[__m256i; 2]; 2] {
+fn sums_avx512(lines: &[Line], factors: &[Factors]) -> [__m512i; 2] {
     let mut sums = [_mm512_setzero_si512(); 4];
     for (line, factors) in lines.iter().zip(factors) {
         // SAFETY: a line is 64 readable bytes, aligned to 64.
@@ -106,10 +136,7 @@ fn sums_avx512(lines: &[Line], factors: &[Factors]) -> [[__m256i; 2]; 2] {
         }
     }
     let [a, b, c, d] = sums;
-    [(a, b), (c, d)].map(|(high, low)| {
-        let whole = _mm512_add_epi32(high, _mm512_srai_epi32::<LOW_BITS>(low));
-        [_mm512_castsi512_si256(whole), _mm512_extracti64x4_epi64::<1>(whole)]
-    })
+    [(a, b), (c, d)].map(|(high, low)| _mm512_add_epi32(high, _mm512_srai_epi32::<LOW_BITS>(low)))
 }
 
 /// Return the sums of products with two columns, divided by 2^10 and rounded down. Rows are in the order of unpacking.

@@ -141,9 +141,9 @@ impl Sparse {
             match path.kind() {
                 PathKind::Portable => doubles(&sums[tile], scales, products, &mut squares),
                 #[cfg(target_arch = "x86_64")]
-                PathKind::Avx2 | PathKind::Avx512 => {
-                    simd::doubles(&sums[tile], scales, products, &mut squares);
-                }
+                PathKind::Avx2 => simd::doubles(&sums[tile], scales, products, &mut squares),
+                #[cfg(target_arch = "x86_64")]
+                PathKind::Avx512 => simd::doubles_wide(&sums[tile], scales, products, &mut squares),
             }
         }
         Some(squares)

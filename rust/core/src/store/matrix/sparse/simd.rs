@@ -5,8 +5,9 @@ use std::arch::x86_64::{
     _mm256_extracti128_si256, _mm256_load_si256, _mm256_loadu_pd, _mm256_loadu_si256, _mm256_madd_epi16,
     _mm256_mul_pd, _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_pd, _mm256_setzero_si256,
     _mm256_srai_epi32, _mm256_storeu_pd, _mm256_storeu_si256, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
-    _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm512_add_epi32, _mm512_dpwssd_epi32, _mm512_load_si512,
-    _mm512_set1_epi32, _mm512_setzero_si512, _mm512_srai_epi32, _mm512_storeu_si512,
+    _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm512_add_epi32, _mm512_add_pd, _mm512_cvtepi32_pd,
+    _mm512_dpwssd_epi32, _mm512_load_pd, _mm512_load_si512, _mm512_mul_pd, _mm512_set1_epi32, _mm512_set1_pd,
+    _mm512_setzero_si512, _mm512_srai_epi32, _mm512_store_pd, _mm512_storeu_si512,
 };
 
 use super::{Found, Strip, Sums, WIDTH};
@@ -88,6 +89,33 @@ fn sums_avx512(strip: &Strip, found: &Found, sums: &mut Sums) {
                 unsafe { _mm512_storeu_si512(sums[16 * part..][..16].as_mut_ptr().cast(), sum) };
             }
         }
+    }
+}
+
+/// The same on processors that have AVX-512.
+pub(super) fn doubles_wide(sums: &Sums, scales: &[f64], products: &mut [Lanes], squares: &mut Lanes) {
+    // SAFETY: `Path` selects this function only if the processor has AVX2 and AVX-512.
+    unsafe { doubles_avx512(sums, scales, products, squares) }
+}
+
+/// The same as `doubles_avx2`, with the eight rows of a column in one vector.
+#[target_feature(enable = "avx2,avx512f")]
+fn doubles_avx512(sums: &Sums, scales: &[f64], products: &mut [Lanes], squares: &mut Lanes) {
+    for half in 0..LANES / 8 {
+        let place: *mut f64 = squares.0[8 * half..][..8].as_mut_ptr();
+        // SAFETY: eight doubles, aligned to 64 bytes like those of the products.
+        let mut total = unsafe { _mm512_load_pd(place) };
+        for (block, (products, scales)) in products.chunks_mut(8).zip(scales.chunks(8)).enumerate() {
+            let columns = transposed(sums, 8 * half, 8 * block);
+            for ((products, &scale), rows) in products.iter_mut().zip(scales).zip(columns) {
+                let product = _mm512_mul_pd(_mm512_cvtepi32_pd(rows), _mm512_set1_pd(scale));
+                total = _mm512_add_pd(total, _mm512_mul_pd(product, product));
+                // SAFETY: as above.
+                unsafe { _mm512_store_pd(products.0[8 * half..][..8].as_mut_ptr(), product) };
+            }
+        }
+        // SAFETY: as above.
+        unsafe { _mm512_store_pd(place, total) };
     }
 }
 
