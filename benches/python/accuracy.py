@@ -10,7 +10,7 @@ At the end, the script prints on how many tables dpfit's models are better than 
 other methods, and on which tables the additive model is worse than the linear one by more than 2 %.
 
     accuracy.py --data FOLDER [--data FOLDER] [--methods linear additive ebm paper] [--seeds 3]
-        [--epsilons 0.1 1 10] [--jobs 1] [--figure accuracy.png] [--csv accuracy.csv]
+        [--epsilons 0.1 1 10] [--jobs 1] [--csv accuracy.csv]
 """
 
 import argparse
@@ -37,8 +37,6 @@ from dpfit import (
 DELTA = 1e-6
 EPSILONS = (0.1, 1.0, 10.0)
 MOST_ROWS, MOST_COLUMNS = 60_000, 100
-# Larger errors are drawn at the edge.
-MOST_SHOWN = 30.0
 # How much larger than that of the linear model the error of the additive model may be.
 MOST_WORSE = 1.02
 COMPARED = (
@@ -228,58 +226,12 @@ def print_checks(folder, epsilon, rows, methods):
         )
 
 
-def draw(rows, methods, epsilons, path):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from dpfit.models.style import COLOUR, GREY, LIGHT, import_pyplot, style_axes
-
-    plt = import_pyplot()
-    pairs = compared(methods)
-    figure, axes = plt.subplots(
-        len(pairs),
-        len(epsilons),
-        figsize=(3.5 * len(epsilons), 3.5 * len(pairs)),
-        constrained_layout=True,
-        squeeze=False,
-    )
-    for line, (ours, theirs, label) in zip(axes, pairs, strict=True):
-        for axis, epsilon in zip(line, epsilons, strict=True):
-            mine = [r for r in rows if r["epsilon"] == epsilon]
-            x = np.array([r[theirs] for r in mine])
-            y = np.array([r[ours] for r in mine])
-            low, high = min(x.min(), y.min()) / 1.5, min(max(x.max(), y.max()) * 1.5, MOST_SHOWN)
-            title = f"ε = {epsilon:g}: below on {np.mean(y < x):.0%}"
-            beyond = x > high
-            odd = np.array([r["task"] % 2 == 1 for r in mine])
-            axis.plot([low, high], [low, high], color=LIGHT, lw=1)
-            for some, face, label_of in ((~odd, COLOUR, "even tasks"), (odd, "white", "odd tasks")):
-                places = some & ~beyond
-                axis.scatter(
-                    x[places], y[places], s=22, facecolor=face, edgecolor=COLOUR, label=label_of
-                )
-            if beyond.any():
-                # Arrows at the edge, for tables where a peer is much worse than the mean.
-                edge = np.full(beyond.sum(), high / 1.12)
-                axis.scatter(edge, y[beyond], s=22, marker=">", color=GREY)
-                title += f"; ▸ {beyond.sum()} beyond {MOST_SHOWN:g}"
-            axis.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
-            axis.set_title(title, fontsize=10)
-            axis.set_xlabel(f"{label}", fontsize=9)
-            axis.set_ylabel(f"dpfit {ours}, untuned", fontsize=9)
-            style_axes(axis)
-    figure.suptitle("Test MSE / Var(y), one point per table", fontsize=11)
-    axes[0, 0].legend(frameon=False, fontsize=8, loc="upper left")
-    figure.savefig(path, dpi=140)
-
-
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_arguments(parser, seeds=3)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--figure", type=pathlib.Path)
     parser.add_argument("--csv", type=pathlib.Path)
     parser.add_argument(
         "--known",
@@ -290,8 +242,6 @@ def main():
     known = read(args.known) if args.known else {}
     others = {m for row in known.values() for m in row}
     methods = [m for m in METHODS if m in args.methods or m in others]
-    if args.figure and not compared(methods):
-        sys.exit("--figure needs the methods additive and ebm, or linear and paper")
     given = args.methods, args.epsilons, args.seeds
     sections = []
     for folder in folders(args):
@@ -316,8 +266,6 @@ def main():
             writer = csv.DictWriter(out, fieldnames=list(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
-    if args.figure:
-        draw(rows, methods, args.epsilons, args.figure)
 
 
 if __name__ == "__main__":

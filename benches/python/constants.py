@@ -21,7 +21,7 @@ import numpy as np
 from accuracy import EPSILONS, MOST_COLUMNS, errors, gmean, load, task, untuned
 
 from dpfit import PrivateAdditiveRegression, PrivateLinearRegression
-from dpfit.engine import fit, shrinkage, stage, strategy, threshold, whitening
+from dpfit.engine import fit, shrinkage, stage, strategy, threshold, whitening, worth
 from dpfit.engine.constants import Constants
 from dpfit.engine.features import basis
 from dpfit.engine.ranges import marginal
@@ -89,7 +89,7 @@ def one(module, name, value):
 
 def explained(value):
     """Change the share of the target's variance that is expected to be explained."""
-    return Change(modules=(((basis, "EXPLAINED"), value), ((stage, "EXPLAINED"), value)))
+    return Change(modules=(((basis, "EXPLAINED"), value), ((worth, "EXPLAINED"), value)))
 
 
 COMMON = {
@@ -111,8 +111,8 @@ COMMON = {
     "ridge: 1": one(whitening, "_RIDGE", 1.0),
     "residuals at most 1 threshold": one(stage, "_MOST_TAU", 1.0),
     "residuals at most 10 thresholds": one(stage, "_MOST_TAU", 10.0),
-    "evidence for a function: 1": one(stage, "_EVIDENCE", 1.0),
-    "evidence for a function: 10": one(stage, "_EVIDENCE", 10.0),
+    "evidence for a function: 1": one(worth, "_EVIDENCE", 1.0),
+    "evidence for a function: 10": one(worth, "_EVIDENCE", 10.0),
     "explained: 0.2": explained(0.2),
     "explained: 0.8": explained(0.8),
     "no empirical Bayes": one(shrinkage, "_ITERATIONS", 0),
@@ -124,8 +124,8 @@ COMMON = {
     "frequency of levels: 0.5": one(basis, "_FREQUENCY", 0.5),
     "ranges of features: half": Change(shares={"feature_look": 0.0275}),
     "ranges of features: double": Change(shares={"feature_look": 0.11}),
-    "range of the target: half": Change(shares={"target_look": 0.005}),
-    "range of the target: double": Change(shares={"target_look": 0.02}),
+    "range of the target: half": Change(shares={"target_look": 0.01}),
+    "range of the target: double": Change(shares={"target_look": 0.04}),
     "one count of rows": Change(plan={"count_error": 1e300}),
     "quantiles: 0.1 %": one(fit, "_OUTER", 0.001),
     "quantiles: 5 %": one(fit, "_OUTER", 0.05),

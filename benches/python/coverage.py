@@ -225,6 +225,25 @@ def summary(parts):
     return has, share, error, float(np.median([p["width"] for p in parts if p["known"]]))
 
 
+def print_means(shares):
+    """Print the mean coverage over cells of a kind: of all, and by rows, columns and epsilon."""
+    groups = [("all", None)]
+    groups += [(f"n={n}", (1, n)) for n in ROWS] + [(f"d={d}", (2, d)) for d in COLUMNS]
+    groups += [(f"epsilon={e:g}", (3, e)) for e in EPSILONS]
+    print("\n| table | " + " | ".join(title for title, _ in groups) + " |")
+    print("|---" * (len(groups) + 1) + "|")
+    for kind in KINDS:
+        found = []
+        for _, part in groups:
+            of_group = [
+                share
+                for cell, share in shares.items()
+                if cell[0] == kind and (part is None or cell[part[0]] == part[1])
+            ]
+            found.append(f"{np.nanmean(of_group):.2f}" if of_group else "-")
+        print(f"| {kind} | " + " | ".join(found) + " |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fits", type=int, default=1000, help="fits of each cell")
@@ -251,13 +270,14 @@ def main():
             file.flush()
             print(f"\r{done} of {len(tasks)} parts", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    outside = []
+    outside, shares = [], {}
     print(f"{'cell':<48} {'fits':>5} {'has':>5} {'coverage':>8} {'(se)':>7} {'width':>6}")
     for cell in chosen:
         parts = [part for seed, part in stored[name(cell)].items() if seed < args.fits]
         if not parts:
             continue
         has, share, error, width = summary(parts)
+        shares[cell] = share
         line = f"{name(cell):<48} {len(parts):>5} {has:>5.2f} {share:>8.3f} ({error:.3f})"
         line += f" {width:>6.2f}"
         print(line)
@@ -268,6 +288,7 @@ def main():
     print(f"\n{len(outside)} cells of {len(chosen)} outside {low} to {high}; *: beyond 2 se")
     for _, line in sorted(outside):
         print(line)
+    print_means(shares)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Files of a million rows with 20 columns are written to a temporary folder. Every
 a new process: its time, its processor time, and its peak memory above what it used before. The
 runs are interleaved, and medians are printed (Linux only).
 
-    files.py [--rows 10000000] [--repeats 3] [--limits 500MB 1GB 4GB] [--additive] [--folder PATH]
+    files.py [--rows 10000000] [--repeats 5] [--limits 500MB 1GB 4GB] [--additive] [--folder PATH]
 """
 
 import argparse
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 
+import speed
 import streaming
 
 MODELS = {"linear": "PrivateLinearRegression", "additive": "PrivateAdditiveRegression"}
@@ -76,7 +77,7 @@ def run(folder, what, limit):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--limits", nargs="+", default=["500MB", "1GB", "4GB"])
     parser.add_argument("--additive", action="store_true")
     parser.add_argument("--folder", help="where files are, or will be")
@@ -97,16 +98,24 @@ def main():
         for _ in range(given.repeats):
             for act in acts:
                 found[act].append(run(folder, *act))
-    print(f"{given.rows:,} x 20 from Parquet; medians of {given.repeats}")
+    print(
+        f"{speed.versions(speed.threads())}; {given.rows:,} x 20 from Parquet, "
+        f"medians of {given.repeats}"
+    )
     middle = {
         act: {key: statistics.median(each[key] for each in runs) for key in runs[0]}
         for act, runs in found.items()
     }
     polars = middle[acts[0]]
-    for (what, limit), each in middle.items():
+    least, most = (
+        {act: f(each["s"] for each in runs) for act, runs in found.items()} for f in (min, max)
+    )
+    for act, each in middle.items():
+        what, limit = act
         label = what if what not in MODELS else f"{what}, {limit}"
         print(
-            f"  {label:18} {each['s']:6.2f} s, {each['s'] / polars['s']:5.2f} x polars; "
+            f"  {label:18} {each['s']:6.2f} s ({least[act]:.2f} to {most[act]:.2f}), "
+            f"{each['s'] / polars['s']:5.2f} x polars; "
             f"processor {each['cpu']:6.2f} s, {each['cpu'] / polars['cpu']:5.2f} x; "
             f"peak {each['MB']:5.0f} MB above the start"
         )

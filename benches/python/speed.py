@@ -4,7 +4,9 @@ Every line is one shape of table: medians of interleaved runs and their range, t
 medians and, in brackets, of the fastest runs, which other programs on the machine disturb least.
 If the machine is shared, `--cpu` compares processor time on one thread instead of time on all.
 
-    speed.py [linear] [additive] [predict] [portable] [--runs 5] [--quick] [--cpu]
+    speed.py [linear] [additive] [predict] [portable] [--runs 5] [--quick] [--large] [--cpu]
+
+With `--large`, 10,000,000 x 30 is among the linear fits; it takes 10 GB of memory.
 """
 
 import argparse
@@ -36,8 +38,26 @@ LINEAR = [
     (20_000, 1_000, False, None),
 ]
 ADDITIVE = [(581_835, 31, False, 1.0), (515_345, 90, False, 1.5), (20_000, 400, False, None)]
+LARGE = (10_000_000, 30, False, 1.0)
 # The fits that take long.
 LONG = {(20_000, 1_000), (515_345, 90), (20_000, 400)}
+
+
+def threads() -> int:
+    """Return the number of threads that fits use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def versions(threads: int) -> str:
+    """Return what was measured, and how busy the machine is."""
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return (
+        f"dpfit {dpfit.__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
+        f"scikit-learn {sklearn.__version__}, Python {platform.python_version()}, "
+        f"{threads} threads{load}"
+    )
 
 
 def table(n: int, d: int, is_skewed: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -85,6 +105,8 @@ def fits(part: str, options: argparse.Namespace) -> None:
         "linear": (LINEAR, PrivateLinearRegression, Ridge(solver="cholesky")),
         "additive": (ADDITIVE, PrivateAdditiveRegression, LinearRegression()),
     }[part]
+    if options.large and part == "linear":
+        shapes = [*shapes, LARGE]
     print(f"\n{ours.__name__} / {theirs}")
     for n, d, is_skewed, most in shapes:
         if options.quick and (n, d) in LONG:
@@ -155,19 +177,13 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--cpu", action="store_true", help="processor time, on one thread")
     parser.add_argument("--quick", action="store_true", help="without the fits that take long")
+    parser.add_argument("--large", action="store_true", help="with 10,000,000 rows")
     options = parser.parse_args()
     wrong = set(options.parts) - set(PARTS)
     if wrong:
         parser.error(f"unknown part {min(wrong)}")
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    if options.cpu:
-        threads = 1
-    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    print(
-        f"dpfit {dpfit.__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}, Python {platform.python_version()}, {threads} threads"
-        f"{load}, medians of {options.runs}{' of processor time' if options.cpu else ''}"
-    )
+    cpu = " of processor time" if options.cpu else ""
+    print(f"{versions(1 if options.cpu else threads())}, medians of {options.runs}{cpu}")
     limit = threadpool_limits(1) if options.cpu else contextlib.nullcontext()
     with limit:
         run(options)

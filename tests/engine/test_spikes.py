@@ -13,8 +13,8 @@ import math
 import numpy as np
 import pytest
 
+from dpfit.engine.seen import Seen, _denoised, _denoised_rectangle
 from dpfit.engine.solve import noise_norm
-from dpfit.engine.whitening import _denoised, _denoised_rectangle, _Seen
 
 DIMENSION = 200
 SHAPE = (100, 300)
@@ -127,7 +127,7 @@ def test_what_lines_and_bends_have_in_common_has_the_noise_beside_the_diagonal()
         shared = math.sqrt(square / 2.0) * np.outer(unit(rng, one), unit(rng, two))
         moments[:one, one:] += shared
         moments[one:, :one] += shared.T
-        seen = _Seen.of(moments, 1.0, expected, one).moments
+        seen = Seen.of(moments, 1.0, expected, one).moments
         assert seen == pytest.approx(seen.T)
         found.append(np.linalg.norm(seen[:one, one:], 2) / math.sqrt(square / 2.0))
     assert np.mean(found) == pytest.approx(law_of_rectangles(square), abs=0.1)

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfit.engine.features.gram import ScaledGram
+from dpfit.engine.seen import Seen
 from dpfit.engine.shrinkage import Prior, water_filling
 from dpfit.engine.solve import noise_norm
-from dpfit.engine.whitening import Coordinates, _Seen, first_scales, room, wide_room
+from dpfit.engine.whitening import Coordinates, first_scales, room, wide_room
 from dpfit.release import Released
 
 quick = settings(max_examples=80, deadline=None)
@@ -171,10 +172,46 @@ def test_coefficients_are_mapped_as_directions_are(p, seed, sigma):
     rng = np.random.default_rng(seed)
     expected = rng.uniform(0.5, 2.0, p)
     moments = noisy(rng, drawn_moments(rng, p) * np.sqrt(np.outer(expected, expected)), sigma)
-    seen = _Seen.of(moments, sigma, expected, int(rng.integers(1, p + 1)))
-    directions, coefficients = zip(*seen.whitened(expected), strict=True)
+    seen = Seen.of(moments, sigma, expected, int(rng.integers(1, p + 1)))
+    nothing = np.zeros((seen.before, 0))
+    directions, coefficients = zip(*seen.whitened(expected, nothing), strict=True)
     both = np.vstack(coefficients) @ np.hstack(directions)
     assert both == pytest.approx(np.eye(p), abs=1e-6)
+
+
+@quick
+@given(st.integers(3, 9), st.integers(0, 1000), st.sampled_from([TINY, 0.01]))
+def test_combinations_that_are_zero_in_all_rows_have_no_coordinate(p, seed, sigma):
+    """The constant is the sum of the next functions, as it is of levels."""
+    rng = np.random.default_rng(seed)
+    levels = int(rng.integers(2, p))
+    shares = rng.dirichlet(np.full(levels, 5.0))
+    # Levels, with mean squares as coordinates expect them, and lines without correlations.
+    truth = np.eye(p)
+    truth[1 : levels + 1, 1 : levels + 1] = np.diag(shares)
+    truth[0, 1 : levels + 1] = truth[1 : levels + 1, 0] = shares
+    empty = np.concatenate([[1.0], np.full(levels, -1.0), np.zeros(p - levels - 1)])[:, None]
+    first = start(p)
+    gram = noisy(rng, exact_gram(first, truth), sigma)
+    found = first.again(Released(gram, (sigma,)), ROWS, prior_of(p), CHEAP, empty)
+    assert len(found.variances) == p - 1
+    assert found.matrix.T @ empty == pytest.approx(0.0, abs=1e-9)
+    assert found.inverse @ empty == pytest.approx(0.0, abs=1e-6)
+    assert found.inverse @ found.matrix == pytest.approx(np.eye(p - 1), abs=1e-6)
+    if sigma == TINY:
+        assert relative(found, truth, found.variances) == pytest.approx(np.eye(p - 1), abs=1e-4)
+
+
+def test_doubt_is_what_the_noise_may_hide_given_all_that_is_seen():
+    """Twenty functions: without correlations there is hardly any doubt, with strong ones much."""
+    rng = np.random.default_rng(0)
+    expected = np.ones(20)
+    doubts = [Seen.of(noisy(rng, np.eye(20), 0.05), 0.05, expected, 20).doubt for _ in range(50)]
+    # The sum of 210 squares has a relative standard deviation of 10 %.
+    assert np.mean(doubts) < 0.1
+    correlated = np.eye(20)
+    correlated[:6, :6] = 0.9 + 0.1 * np.eye(6)
+    assert Seen.of(noisy(rng, correlated, 0.05), 0.05, expected, 20).doubt > 0.9
 
 
 # --------------------------------------------------------------------------------- water-filling
@@ -365,49 +402,6 @@ def test_any_released_matrix_gives_usable_coordinates(p, seed, sigma, size):
 # ------------------------------------------------------------------------------ lengths of rows
 
 
-def test_the_first_scales_give_rows_the_norm_that_leaves_room():
-    prior = Prior(np.array([1.0, 0.1, 0.1, 1e-12]))
-    variances = np.array([1.0, 1.0, 0.15, 1.0])
-    scales = first_scales(variances, prior, 1e-4)
-    # Three of the four are used.
-    assert np.sum(scales**2 * variances) == pytest.approx(1.0 / room(3) ** 2)
-    assert scales[-1] == 0.0
-    assert scales[0] ** 2 == pytest.approx(np.max(scales**2 * variances))
-
-
-@pytest.mark.parametrize("number", [2, 3, 5, 20, 100])
-def test_one_row_in_a_hundred_of_normal_coordinates_is_longer_than_the_bound(number):
-    rng = np.random.default_rng(0)
-    rows = np.column_stack([np.ones(100_000), rng.normal(size=(100_000, number - 1))])
-    size = np.sqrt(np.mean(np.square(rows).sum(axis=1)))
-    longer = np.mean(np.linalg.norm(rows, axis=1) > room(number) * size)
-    assert longer == pytest.approx(0.01, abs=0.002)
-
-
-def test_more_coordinates_need_less_room():
-    rooms = [room(number) for number in range(2, 300)]
-    assert np.all(np.diff(rooms) < 0.0)
-    assert rooms[-1] > 1.0
-    # The constant alone is as long in all rows: no other coordinate, no less room than for one.
-    assert room(1) == room(2)
-
-
-@quick
-@given(st.integers(1, 60), st.floats(1.0, 1e9))
-def test_a_wider_bound_keeps_the_noise_below_the_variance(number, signal):
-    """The norm of the noise is 0.4 of a coordinate's variance, unless the bound is at a limit."""
-    wide = wide_room(number, signal)
-    assert 1.0 <= wide <= 8.0
-    sigma = (wide * room(number)) ** 2 / signal
-    share = noise_norm(number, sigma) * number
-    if wide == 1.0:
-        assert share >= 0.4 * (1.0 - 1e-9)
-    elif wide == 8.0:
-        assert share <= 0.4 * (1.0 + 1e-9)
-    else:
-        assert share == pytest.approx(0.4)
-
-
 def test_a_wider_bound_stays_wider():
     rng = np.random.default_rng(6)
     truth = drawn_moments(rng, 5)
@@ -428,9 +422,9 @@ def test_functions_that_are_lost_in_the_noise_do_not_disturb_the_others():
     for _ in range(200):
         noise = rng.normal(0.0, 0.05, (4, 4))
         noise = (noise + noise.T) / np.sqrt(2.0)
-        seen = _Seen.of(np.diag(expected) + noise, 0.05, expected, 2)
+        seen = Seen.of(np.diag(expected) + noise, 0.05, expected, 2)
         relative = seen.moments / np.sqrt(np.outer(expected, expected))
         assert np.abs(relative - np.eye(4)).max() < 1.0
-        for white, _ in seen.whitened(expected):
+        for white, _ in seen.whitened(expected, np.zeros((2, 0))):
             true = white.T @ (expected[:, None] * white)
             assert np.linalg.eigvalsh(true).max() < 2.0

@@ -77,7 +77,7 @@ def test_a_contrast_is_a_sum_of_coefficients(weights):
     assert found.level == 0.9
     assert 0.0 <= found.p <= 1.0
     # A p-value below a level is an interval without zero.
-    if found.p > 1e-9:
+    if 1e-9 < found.p < 0.99:
         wide, narrow = (model.contrast(weights, 1.0 - f * found.p).interval for f in (0.99, 1.01))
         assert wide[0] * wide[1] < 0.0 < narrow[0] * narrow[1]
     sample = model.contrast(weights, 0.9, inference="sample")
@@ -88,7 +88,7 @@ def test_a_contrast_is_a_sum_of_coefficients(weights):
 
 def test_a_contrast_in_words():
     found = fitted().contrast({"group=b": 1, "group=c": -1})
-    assert str(found.estimate)[:4] in str(found)
+    assert f"{found.estimate:.4g}" in str(found)
     assert repr(found) == f"Contrast({found})"
     assert "95 % interval" in str(found)
 

@@ -2,13 +2,23 @@
 
 import datetime
 import json
+import math
+import re
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dpfit import Date, Numeric, ParameterError, PrivateLinearRegression, Schema, scan_csv
+from dpfit import (
+    Date,
+    Numeric,
+    ParameterError,
+    PrivateAdditiveRegression,
+    PrivateLinearRegression,
+    Schema,
+    scan_csv,
+)
 from dpfit.models.file import from_json, to_json
 
 from .tables import seeded
@@ -32,6 +42,19 @@ def test_a_type_of_dates_is_remembered(model):
     assert again.model_.kinds == (Date(),)
     rows = visits()[["day"]]
     np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+
+
+@pytest.mark.parametrize("cls", [PrivateLinearRegression, PrivateAdditiveRegression])
+def test_summaries_show_dates(cls):
+    summary = seeded(cls, visits(), "cost").summary()
+    ((_, *cells),) = [row for row in summary.rows if row[0] == "day"]
+    low, high = (float(dict(summary.numbers)[end][0]) for end in ("range_low", "range_high"))
+    days = [str(np.datetime64(math.floor(end), "D")) for end in (low, high)]
+    assert " to ".join(days) in cells
+    assert " to ".join(days) in summary.to_html()
+    if cls is PrivateLinearRegression:
+        assert re.search(r"the prediction at day = 202[12]-\d\d-\d\d", " ".join(summary.notes))
+        assert "per day" in " ".join(summary.notes)
 
 
 def test_dates_of_every_type_are_dates(model, tmp_path):

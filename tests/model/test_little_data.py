@@ -33,7 +33,7 @@ def test_few_rows_and_a_small_budget_are_a_mean(cls, rows, relation):
         assert np.isfinite(predictions).all()
         assert np.ptp(predictions) == 0.0
         assert predictions[0] == model.intercept_
-        low, high = model.target_range_
+        low, high = model.prediction_range_
         # Noise does not lead beyond what is predicted at all.
         assert low - 1e-6 * abs(low) <= model.intercept_ <= high + 1e-6 * abs(high)
         assert model.residual_variance_ is None
@@ -61,9 +61,9 @@ def test_a_mean_has_no_slopes_and_an_interval():
 
 def test_an_interval_is_given_only_of_a_mean_that_was_seen():
     X, y = unrelated(300, scale=100.0)
-    hidden = [seeded(PrivateLinearRegression, X, y, epsilon=0.01, seed=s) for s in range(50)]
+    hidden = [seeded(PrivateLinearRegression, X, y, epsilon=0.01, seed=s) for s in range(200)]
     widths = [np.ptp(model.coef_interval()[-1]) for model in hidden]
-    # One column of noise in 20 looks like something.
+    # One column of noise in 16 looks like something, at the first look or at the second.
     assert np.mean(np.isnan(widths)) > 0.9
     assert all(
         np.isinf(model.target_range_).all() == np.isnan(w)
@@ -168,7 +168,7 @@ def test_more_columns_than_rows(cls):
 def test_between_a_mean_and_slopes_there_is_no_cliff(cls, related):
     """Rows from few to many at epsilon 1: errors are near that of the mean or far below it.
 
-    In 60 rows, the noise mostly hides where the target lies. Then the model says so, and what it
+    In 60 rows, the noise often hides where the target lies. Then the model says so, and what it
     predicts is a guess, which is mostly zero.
     """
     for rows in (60, 120, 250, 500, 1000):
@@ -185,7 +185,7 @@ def test_between_a_mean_and_slopes_there_is_no_cliff(cls, related):
         assert np.isfinite(errors).all()
         assert np.median(np.array(errors)[seen]) < (1.6 if rows < 250 else 1.25)
         assert np.mean(seen) >= (0.05 if rows == 60 else 0.6 if rows == 120 else 1.0)
-        if np.mean(seen) > 0.5:
+        if np.mean(seen) > 0.9:
             assert np.median(errors) < (1.6 if rows < 250 else 1.25)
         assert np.median(errors) < 3.0
         if related and rows == 1000:

@@ -136,7 +136,7 @@ def test_the_smallest_epsilon_is_enough_and_less_is_not(small):
     assert max(part.width for part in enough.widths) < 1.6
     assert max(part.width for part in less.widths) > 1.5
     assert f"Smallest epsilon for a width of 1.5: {epsilon:g}." in str(small)
-    never = plan(300, 20, epsilon=1.0, delta=1e-9, width=1.001)
+    never = plan(100, 20, epsilon=1.0, delta=1e-9, width=1.001)
     assert never.smallest_epsilon is None
     assert "No epsilon up to 100" in str(never)
 

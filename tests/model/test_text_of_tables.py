@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpfit.models.names import distinct, shortened
-from dpfit.models.numbers import number_text, pair_text
+from dpfit.models.numbers import date_pair, number_text, pair_text
 from dpfit.models.tables import Summary
 
 from .test_summary import LONG, tables
@@ -78,3 +78,11 @@ def test_pairs_of_numbers_as_text():
     assert pair_text(0.0, 1.0) == ("0", "1")
     assert pair_text(0.0, 2.0) == ("0", "2.000")
     assert pair_text(10000.1, 10000.2) == ("10000.1", "10000.2")
+
+
+def test_dates_are_told_apart():
+    assert date_pair(0.0, 365.7) == ("1970-01-01", "1971-01-01")
+    assert date_pair(0.25, 0.75) == ("1970-01-01 06:00", "1970-01-01 18:00")
+    assert date_pair(0.0, 1e-6) == ("1970-01-01 00:00:00.000000", "1970-01-01 00:00:00.086400")
+    # There is no such year: days as a number.
+    assert date_pair(-1e9, 1e12) == ("-1e+09", "1e+12")

@@ -26,6 +26,6 @@ def test_every_pass_has_the_threads_that_were_asked_for(cls, n_jobs, monkeypatch
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(3000, 2))
     seeded(cls, X, X @ [1.0, 2.0], epsilon=5.0, n_jobs=n_jobs)
-    # The number of rows, X'X twice, nine gradients, and counts and products of scores; a linear
-    # model has four gradients, X'X and counts before, to look for bends, and seven gradients after.
-    assert seen == [n_jobs] * (17 if cls is PrivateLinearRegression else 14)
+    # X'X twice, nine gradients, and counts and products of scores; a linear model has four
+    # gradients, X'X and counts before, to look for bends, and seven gradients after.
+    assert seen == [n_jobs] * (16 if cls is PrivateLinearRegression else 13)

@@ -176,3 +176,14 @@ def test_a_bound_is_checked_before_anything_is_spent(bound, weighted):
     model = PrivateLinearRegression(max_weight=bound)
     with pytest.raises(ParameterError, match="max_weight"):
         model.fit(X, X[:, 0], sample_weight=np.ones(30) if weighted else None)
+
+
+@pytest.mark.parametrize("max_weight", [1.0, 4.0])
+def test_the_residual_variance_does_not_depend_on_the_largest_weight(max_weight):
+    """To 15 %: if all weights are one, a bound of four makes scores four times as small."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 2))
+    y = X @ [1.0, 2.0] + rng.normal(size=20_000)
+    weight = np.ones(20_000)
+    model = fitted(PrivateLinearRegression, X, y, weight, max_weight=max_weight, epsilon=5.0)
+    assert model.residual_variance_ == pytest.approx(1.0, rel=0.15)

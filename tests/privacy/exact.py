@@ -43,6 +43,12 @@ def integer_statistics(X, y, row_map, theta, tau, example):
         "residuals": _native.ResidualCounts.of(
             mapped, mapped_theta, example["edges"], n_jobs=1
         ).insecure_exact(),
+        "scores": _native.ResidualCounts.of_scores(
+            mapped, mapped_theta, example["score edges"], n_jobs=1
+        ).insecure_exact(),
+        "score products": _native.Gram.of_scores(
+            mapped, mapped_theta, tau, example["reach"], n_jobs=1
+        ).insecure_exact(),
     }
 
 
@@ -51,7 +57,7 @@ def squares(first, second):
     found = {}
     for name, values in first.items():
         weights = [1] * len(values)
-        if name in ("gram", "mapped gram"):
+        if name in ("gram", "mapped gram", "score products"):
             places = zip(*np.triu_indices(math.isqrt(2 * len(values))), strict=True)
             weights = [1 if i == j else 2 for i, j in places]
         moved = zip(weights, values, second[name], strict=True)
@@ -103,5 +109,6 @@ def case(rng, kind):
         "matrix": matrices(rng, columns + (constant_share is not None)),
         "reach": int(rng.choice([1, 2**15 * tau, rng.integers(1, 2**15 * tau + 1)])),
         "edges": sorted({1, tau, int(rng.integers(1, tau + 1))}),
+        "score edges": sorted({1, 2**15 * tau, int(rng.integers(1, 2**15 * tau + 1))}),
     }
     return base, np.array(targets), (row, other), row_map, theta, tau, example

@@ -144,7 +144,8 @@ def check_record(record, asked, options):
     statement = record.statement()
     for event in record.events:
         assert event.statistic in statement
-    assert ("was replaced" if options["neighbors"] == "replace" else "was included") in statement
+    change = "a replaced" if options["neighbors"] == "replace" else "an included"
+    assert f"detects {change} " in statement
     assert "NOT PRIVATE" not in statement
 
 

@@ -130,6 +130,10 @@ def check_events(model, columns, relation, known, most):
         name for name in names if name.startswith("histogram") and name not in (TARGET, SCORES)
     ]
     numbers = columns - flags
+    if not histograms:
+        # A mean needs nothing of the columns.
+        assert not numbers or model.residual_variance_ is None
+        numbers = unknown = 0
     assert histograms[:1] == [features_histogram(numbers)] * (numbers > 0)
     assert len(histograms) > 1 or not unknown
     assert set(histograms[1:2]) <= {

@@ -24,6 +24,8 @@ from dpfit.statistics import (
     ResidualCounts,
     RowCount,
     Scale,
+    ScoreCounts,
+    ScoreProducts,
     SmallestEigenvalue,
     SquaredResiduals,
     Table,
@@ -40,6 +42,7 @@ NAMES = {
     "smallest eigenvalue of X'X": "eigenvalue",
     "X'X of mapped rows": "mapped gram",
     "histogram of residuals": "residuals",
+    "histogram of scores": "scores",
     "sum of clipped gradients": "examples",
     "sum of squared residuals": "energy",
     "number of rows": "count",
@@ -83,6 +86,15 @@ def recorded(X, y, public, relation, rows_per_unit):
     releaser.release(mapped, ResidualCounts(theta, tuple(example["edges"]), scale), MU)
     releaser.release(mapped, Gradient(theta, tau, scale, example["reach"]), MU)
     found["mapped gradient"] = releaser.events[-1]
+    releaser.release(mapped, ScoreCounts(theta, tuple(example["score edges"]), scale), MU)
+    products = ScoreProducts(theta, tau, scale, example["reach"])
+    releaser.release(mapped, products, MU)
+    event = releaser.events[-1]
+    found["score products"] = dataclasses.replace(
+        event,
+        sensitivity=event.sensitivity / products.resolution,
+        sigma=event.sigma / products.resolution,
+    )
     names = {**NAMES, features_histogram(width): "features"}
     for event in releaser.events:
         if event.statistic in names:
@@ -160,7 +172,12 @@ def test_what_events_say_is_attained():
                     most_seen[key] = max(most_seen.get(key, 0.0), share)
     # How many rows there are changes by fewer than a unit has when it is replaced.
     assert most_seen.pop(("replace", "count")) >= 0.5
-    assert len(most_seen) == 21
+    # Scores are divided by powers of two, so that few bounds fill their integers.
+    products = [
+        most_seen.pop((relation, "score products")) for relation in ("add_remove", "replace")
+    ]
+    assert min(products) > 0.6
+    assert len(most_seen) == 23
     assert min(most_seen.values()) > 0.97, most_seen
 
 

@@ -129,18 +129,18 @@ class Sizes:
         hidden[len(tails.sizes) :] = rows * np.concatenate([tails.hidden_shares, shares])
         return cls(sizes, seen, np.zeros(len(sizes)), hidden)
 
-    def lost(self, tau: float) -> tuple[float, float]:
-        """Return what a sum of squares clipped at `tau` loses, and the error of that."""
-        beyond = np.maximum(np.square(self.sizes) - tau**2, 0.0)
-        seen, hidden = max(float(beyond @ self.rows), 0.0), float(beyond @ self.hidden)
-        unsure = float(np.linalg.norm(beyond * self.errors))
-        error = math.hypot(unsure, _HIDDEN_ERROR * hidden, _BINNED * seen)
+    def lost(self, taus: Floats) -> tuple[Floats, Floats]:
+        """Return what sums of squares clipped at these thresholds lose, and the errors of that."""
+        beyond = np.maximum(np.square(self.sizes) - np.square(taus)[:, None], 0.0)
+        seen, hidden = np.maximum(beyond @ self.rows, 0.0), beyond @ self.hidden
+        unsure = np.square(beyond) @ np.square(self.errors)
+        error = np.sqrt(unsure + np.square(_HIDDEN_ERROR * hidden) + np.square(_BINNED * seen))
         return seen + _HIDDEN * hidden, error
 
     def threshold(self, sigma: float) -> float:
         """Return where to clip; the noise has the standard deviation `sigma` for one."""
-        errors = [math.hypot(sigma * tau**2, self.lost(float(tau))[1]) for tau in THRESHOLDS]
-        return float(THRESHOLDS[int(np.argmin(errors))])
+        errors = np.hypot(sigma * np.square(THRESHOLDS), self.lost(THRESHOLDS)[1])
+        return float(THRESHOLDS[int(errors.argmin())])
 
 
 def explained(stage: Stage, estimate: Estimate, mu: float) -> Explained:
@@ -164,12 +164,23 @@ def explained(stage: Stage, estimate: Estimate, mu: float) -> Explained:
     mu_each = per_round(mu, 2)
     functions, tails = estimate.basis.matrix(), stage.tails
     moments = estimate.coordinates.moments
-    mean = float(moments[0] @ estimate.coefficients / moments[0, 0])
+    mean = _mean_prediction(moments, estimate.coefficients)
     of_residuals = Sizes.by_scores(estimate.counts, tails.longest)
     of_target = Sizes.by_tails(tails, stage.rows)
     residual = _squares(stage, functions @ estimate.coefficients, of_residuals, mu_each)
     whole = _squares(stage, mean * functions[:, 0], of_target, mu_each)
     return _reconciled(residual, whole, _by_coefficients(estimate))
+
+
+def _mean_prediction(moments: Floats, coefficients: Floats) -> float:
+    """Return the mean of predictions, by X'X; zero if the noise hides all of X'X.
+
+    Zero is the mean of the target by its marginal, and no target is more than two half-widths of
+    its range away from it.
+    """
+    if not moments[0, 0] > 0.0:
+        return 0.0
+    return float(np.clip(moments[0] @ coefficients / moments[0, 0], -2.0, 2.0))
 
 
 def _squares(stage: Stage, theta: Floats, sizes: Sizes, mu: float) -> tuple[float, float]:
@@ -181,7 +192,7 @@ def _squares(stage: Stage, theta: Floats, sizes: Sizes, mu: float) -> tuple[floa
     """
     tau = sizes.threshold(stage.rows_per_unit / mu)
     found = stage.squared_residuals(theta, tau, mu)
-    lost, unsure = sizes.lost(tau)
+    (lost,), (unsure,) = sizes.lost(np.array([tau]))
     return (found.value + lost) / stage.rows, math.hypot(found.sigma, unsure) / stage.rows
 
 

@@ -22,6 +22,7 @@ from dpfit.engine.stage import STEPS, Estimate, Stage
 from dpfit.engine.strategy import Pieces, Strategy
 from dpfit.engine.task import FitTask, Fitted
 from dpfit.engine.threshold import Tails
+from dpfit.engine.worth import affords_slopes
 from dpfit.release import Releaser
 from dpfit.schema import Kind
 from dpfit.statistics import (
@@ -70,7 +71,12 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
     weight = _weight(table, task, releaser, budget, rows)
     plan = Plan(task.mu / task.rows_per_unit, rows, task.constants)
     counter = ColumnCounter(table, releaser, budget, rows)
-    wanted = [_wanted(kind) for kind in [*task.kinds, task.target]]
+    # The ranges of columns are of no use to a mean.
+    left = (budget.left / task.mu) ** 2
+    signal = plan.signal_of_rounds(left, FULL)
+    has_slopes = affords_slopes(task.kinds, task.strategy.bends, signal)
+    wanted = [_wanted(kind) if has_slopes else None for kind in task.kinds]
+    wanted.append(_wanted(task.target))
     *marginals, of_target = release_marginals(counter, wanted, plan.shares, plan.constants.ranges)
     assert of_target is not None
     low, high = of_target.range(_OUTER)
@@ -87,8 +93,9 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
         return table.store(row_map, gram=False, free=free)
 
     # Pieces of a column are told apart by what is stored of it, which weights scale.
-    looks = task.strategy.looks and not table.is_weighted
+    looks = task.strategy.looks and has_slopes and not table.is_weighted
     basis = Basis.curves(task.strategy.first(columns))
+    basis = basis if has_slopes else basis.kept(np.zeros(1, dtype=np.int64))
     stage = Stage(
         store(basis, free=not looks),
         releaser,
@@ -132,15 +139,17 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
         target_is_seen,
         tuple(marginals),
         share,
+        table.is_weighted,
     )
 
 
 def first_statistics(
     task: FitTask, *, with_missing: bool = False
 ) -> tuple[Statistic[Any, Any], ...]:
-    """Return what a fit asks for first, as far as it is known before anything is released.
+    """Return what a fit sums first, as far as it is known before anything is released.
 
-    With indicators of missing values, these are counted as well.
+    A histogram of the target tells the number of rows, which is asked for before it. With
+    indicators of missing values, these are counted as well.
     """
     ranges = task.constants.ranges
     bins: list[PowerBins | None] = []
@@ -151,7 +160,8 @@ def first_statistics(
             return (RowCount(),)
         powers = PowerBins(ranges.least_power, ranges.most_power)
         bins.append(powers if wanted == "range" else None)
-    return RowCount(), Histograms(tuple(bins), with_missing=with_missing)
+    histograms = Histograms(tuple(bins), with_missing=with_missing)
+    return (histograms,) if bins[-1] is not None else (RowCount(), histograms)
 
 
 def _rows(table: Table, task: FitTask, releaser: Releaser, budget: BudgetTracker) -> float:

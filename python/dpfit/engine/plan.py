@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 from dpfit.engine.constants import Constants, Shares
+from dpfit.engine.schedule import Schedule
 
 __all__ = ["Plan"]
 
@@ -31,6 +33,14 @@ class Plan:
     def signal(self) -> float:
         """The number of rows, divided by the noise of a count with the whole budget."""
         return self.rows * self.mu
+
+    def signal_of_rounds(self, left: float, schedule: Schedule) -> float:
+        """Return the most signal that rounds can have, given the share of the budget that is left.
+
+        Two looks at the target and two at columns come first.
+        """
+        looks = 2.0 * (self.shares.target_look + self.shares.feature_look)
+        return self.signal * math.sqrt(max(left - looks, 0.0) * schedule.left)
 
     @property
     def shares(self) -> Shares:

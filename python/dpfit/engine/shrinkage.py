@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from dpfit._typing import Array, Floats
 
@@ -108,21 +108,18 @@ class _Evidence:
         """Return means and variances of coefficients with these prior variances.
 
         In units of their prior standard deviations, the inverse of their covariance is the identity
-        plus something positive, so that inverting it is stable.
+        plus something positive, so that inverting its root is stable.
         """
         size = np.sqrt(variances)
-        total = size[:, None] * self.precision * size
+        # Symmetric, so that the order of a matrix for LAPACK costs no copy.
+        total = (size[:, None] * self.precision * size).T
         total[np.diag_indices_from(total)] += 1.0
-        factor, failed = dpotrf(total, lower=1)
-        covariance, singular = dpotri(factor, lower=1)
+        factor, failed = dpotrf(total, lower=1, overwrite_a=1)
+        root, singular = dtrtri(factor, lower=1, overwrite_c=1)
         if failed or singular:
             raise np.linalg.LinAlgError("the precision of coefficients is not positive")
-        shares = covariance.diagonal()
-        # The upper half is not computed.
-        half = np.tril(covariance)
-        scaled = size * self.weighted
-        mean = size * (half @ scaled + half.T @ scaled - shares * scaled)
-        return mean, variances * shares
+        mean = size * (root.T @ (root @ (size * self.weighted)))
+        return mean, variances * np.square(root).sum(axis=0)
 
 
 def water_filling(variances: Floats, noise: float) -> Floats:

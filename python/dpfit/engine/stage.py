@@ -14,13 +14,14 @@ from dpfit.accounting import BudgetTracker, per_round
 from dpfit.engine.covariance import Covariance, Path, plain_covariance, robust_covariance
 from dpfit.engine.features.basis import Basis
 from dpfit.engine.features.gram import ScaledGram
-from dpfit.engine.features.levels import SeenLevels
+from dpfit.engine.features.levels import SeenLevels, empty_directions
 from dpfit.engine.rounds import MOST_TAU, STEPS, Rounds
 from dpfit.engine.schedule import Schedule
-from dpfit.engine.shrinkage import EXPLAINED, Prior
+from dpfit.engine.shrinkage import Prior
 from dpfit.engine.strategy import Bends, Pieces
 from dpfit.engine.threshold import EDGES, Tails, Threshold, best_threshold, shows_most
-from dpfit.engine.whitening import Coordinates, first_scales, room
+from dpfit.engine.whitening import Coordinates, room
+from dpfit.engine.worth import expected_noise, expected_tau, worth_scales
 from dpfit.release import Released, Releaser
 from dpfit.statistics import (
     Gradient,
@@ -33,13 +34,10 @@ from dpfit.statistics import (
 
 __all__ = ["STEPS", "Estimate", "Stage"]
 
-# Thresholds in standard deviations of normal residuals, to plan with.
-_TYPICAL_TAU = 3.0
-# The evidence that a function needs before it is estimated: with 3, its expected size is the root
-# of 3 times the noise.
-_EVIDENCE = 3.0
 # A look at bends is worth its budget if it can show some that explain this share of the variance.
 _VISIBLE = 0.1
+# The mean is within the target's range, widened by its width at either end.
+_FARTHEST = 3.0
 # How much more than noise the bias of coefficients counts: its square counts twice, because it is
 # the same in all fits.
 _BIAS = math.sqrt(2.0)
@@ -206,7 +204,8 @@ class Stage:
             statistic = MappedGram(functions @ found.matrix / found.bound)
             released = self._release(statistic, budget.spend(schedule.gram))
             gram = ScaledGram.of(released, found.matrix / found.bound)
-            found = found.again(released, self._rows, prior, noise)
+            empty = empty_directions(basis, gram)
+            found = found.again(released, self._rows, prior, noise, empty)
         else:
             assert after.gram is not None
             assert after.coordinates is not None
@@ -261,7 +260,7 @@ class Stage:
 
     def can_see_bends(self, pieces: Pieces, mu: float) -> bool:
         """Return whether :meth:`look` would show bends that explain a tenth of the variance."""
-        tau = _TYPICAL_TAU * math.sqrt(self._variance * (1.0 - EXPLAINED))
+        tau = expected_tau(self._variance)
         sigma = tau * math.sqrt(pieces.columns) * self._rows_per_unit / (self._rows * mu)
         sampling = self._variance / self._rows
         bends = Bends(0.0, np.zeros(0), np.zeros(2), np.zeros(0), sigma**2, sampling, 0.0)
@@ -276,8 +275,9 @@ class Stage:
         tau = self._tails.threshold(self._rows_per_unit / (self._rows * mu))
         found = self._releaser.release(stored, Gradient(theta, round(tau * STEPS), scale), mu)
         self._report(0)
-        # All of the noise in a few rows would be a mean beyond the range of the target.
-        mean = np.clip(found.value / self._rows, -1.0, 1.0)
+        # All of the noise in a few rows would be a mean far from the target. The range that was
+        # found may be a part of the true one, so the mean may be outside it, as predictions may.
+        mean = np.clip(found.value / self._rows, -_FARTHEST, _FARTHEST)
         noise = np.array([[(found.sigma / self._rows) ** 2]])
         sampling = np.array([[self._variance / self._rows]])
         nothing = np.zeros((1, 1))
@@ -287,17 +287,15 @@ class Stage:
     def _noise(self, basis: Basis, mu: float, schedule: Schedule) -> float:
         """Return the variance of noise in a coefficient that has the whole norm of a row."""
         number = len(basis.functions)
-        one = room(number) * self._rows_per_unit / (self._rows * mu * math.sqrt(schedule.left))
-        tau = _TYPICAL_TAU * math.sqrt(self._variance * (1.0 - EXPLAINED))
+        signal = self._rows * mu * math.sqrt(schedule.left) / self._rows_per_unit
+        tau = expected_tau(self._variance)
         if not shows_most(self._rows_per_unit / (mu * math.sqrt(schedule.counts)), self._rows):
             # Nothing but the marginal of the target will tell how large residuals are.
-            tau = max(tau, self._tails.threshold(number * one))
-        return (one * tau) ** 2
+            tau = max(tau, self._tails.threshold(number * room(number) / signal))
+        return expected_noise(number, signal, tau)
 
     def _scales(self, basis: Basis, mu: float, schedule: Schedule) -> Floats:
-        variances = np.array([function.variance for function in basis.functions])
-        noise = _EVIDENCE * self._noise(basis, mu, schedule)
-        return first_scales(variances, basis.prior(self._variance), noise)
+        return worth_scales(basis, self._variance, self._noise(basis, mu, schedule))
 
     def _report(self, left: int) -> None:
         """Report that one more round is done, and how many are left."""
@@ -362,23 +360,30 @@ class Stage:
             products = rounds.products(estimates, threshold.tau, mu_products)
             covariance = robust_covariance(products, path, found.steps, self._rows)
         else:
+            # Nobody asks for the errors of a first model, which take longer if J is not known.
+            path = path.sure
             covariance = plain_covariance(threshold.variance, path, found.steps, self._rows)
         stored.free()
         inverse = found.inverse
-        missing = found.matrix @ found.missing(schedule.rounds, schedule.averaged) @ inverse
-        hidden = (missing * prior.variances) @ missing.T
         # Without those from not knowing J: shrunk by these as well, curves predict worse on most
         # real tables at small budgets.
-        errors = np.diag(path.sure.noise(found.steps, self._rows)) / found.steps
+        errors = path.sure.noise_variances(found.steps, self._rows) / found.steps
         errors += np.diag(covariance.sampling)
-        prior = prior.updated(inverse, estimates, errors)
-        mean, _ = prior.posterior(inverse, estimates, errors)
+        updated = prior.updated(inverse, estimates, errors)
+        mean, _ = updated.posterior(inverse, estimates, errors)
+        # Where rounds do not reach, effects may be as large as those that were found, and small
+        # estimates say nothing.
+        likely = np.maximum(prior.variances, updated.variances)
+        size = np.sqrt(found.steps)
+        expected = size[:, None] * inverse
+        missed = path.missed((expected * likely) @ expected.T)
+        back = found.matrix / size
         return Estimate(
             basis,
             mean,
             found.matrix @ estimates,
             covariance.mapped(found.matrix),
-            hidden,
+            back @ missed @ back.T,
             threshold,
             schedule.rounds,
             counts=counts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -138,6 +139,10 @@ class Strategy(Protocol):
         """Where knots are, from zero at the first quantile of a column to one at the last."""
 
     @property
+    def bends(self) -> int:
+        """How many bends a column of numbers has."""
+
+    @property
     def looks(self) -> bool:
         """Whether columns are chosen after a look at the residuals of a first model."""
 
@@ -171,6 +176,11 @@ class Curves:
         """Positions at equal distances."""
         return np.linspace(0.0, 1.0, self.knots)
 
+    @property
+    def bends(self) -> int:
+        """One for each knot between the first and the last."""
+        return max(self.knots - 2, 0)
+
     def first(self, columns: Sequence[Column]) -> list[Column]:
         """Return all curves."""
         return list(columns)
@@ -191,6 +201,7 @@ class Lines:
     knots: int = KNOTS
     looks: bool = True
     infers: bool = True
+    bends: int = 0
 
     @property
     def positions(self) -> Floats:
@@ -231,7 +242,7 @@ def _whole(column: Column) -> Column:
     """Return the column with a line over its whole range."""
     if column.knots is None:
         return column
-    return replace(column, knots=column.knots.between(0, len(column.knots.places) - 1))
+    return replace(column, knots=column.knots.whole)
 
 
 @dataclass(frozen=True)
@@ -244,14 +255,26 @@ class _Line:
 
 def _nearest(knots: Knots, bends: Bends) -> _Line:
     """Return the line over most rows, flat outside its ends, that explains most of a column."""
-    last = len(knots.places) - 1
-    # The whole range is first; among others that explain the same, the longest.
-    pairs = sorted(itertools.combinations(range(last + 1), 2), key=lambda ends: ends[0] - ends[1])
-    pairs = [pairs[0]] + [ends for ends in pairs[1:] if knots.share(*ends) >= _LEAST_ROWS]
+    pairs = _pairs(len(knots.places))
+    # Half of the rows, up to rounding.
+    is_long = knots.shares(pairs) > _LEAST_ROWS - 1e-9
+    is_long[0] = True
+    pairs = pairs[is_long]
     lines = knots.lines(pairs)
     shared = knots.covariances(lines, lines[:, 0])
     covariances, noise = bends.covariances(knots, lines)
     explained = np.square(bends.coefficient * shared + covariances)
     gains = explained - explained[0] - bends.evidence(noise)
     best = int(gains.argmax())
-    return _Line(pairs[best], float(gains[best]))
+    first, last = pairs[best].tolist()
+    return _Line((first, last), float(gains[best]))
+
+
+@functools.cache
+def _pairs(knots: int) -> Array:
+    """Return all pairs of knots, a row each.
+
+    The whole range is first; among others that explain the same, the longest.
+    """
+    pairs = sorted(itertools.combinations(range(knots), 2), key=lambda ends: ends[0] - ends[1])
+    return np.array(pairs)

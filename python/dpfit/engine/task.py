@@ -76,6 +76,8 @@ class Fitted:
         The released distributions of the columns of numbers.
     explained : Explained or None
         How much of the target's variance the model explains; None for a mean.
+    is_weighted : bool
+        Whether rows have weights.
     """
 
     estimate: Estimate
@@ -87,3 +89,19 @@ class Fitted:
     target_is_seen: bool
     marginals: tuple[Marginal | None, ...]
     explained: Explained | None = None
+    is_weighted: bool = False
+
+    @property
+    def residual_variance(self) -> float | None:
+        """The mean of squared residuals, in the scale of the model; None for a mean.
+
+        It follows from counts of scores. These have the whole weight of a row, and their squares
+        its square, so that they are too small if rows have weights. The sum of squared residuals
+        has the weights as they are, but more noise.
+        """
+        threshold = self.estimate.threshold
+        if threshold is None:
+            return None
+        if not self.is_weighted or self.explained is None:
+            return threshold.variance
+        return max(threshold.variance, self.explained.residual)

@@ -8,6 +8,7 @@ clipped at about three standard deviations, a rare one among zeros is not clippe
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 
@@ -180,11 +181,17 @@ def _hidden(counts: Floats, sigma: float, rows: float) -> Floats:
     return found
 
 
+@functools.cache
+def _runs(bins: int, length: int) -> Array:
+    """Return the places of all runs of so many bins."""
+    return np.lib.stride_tricks.sliding_window_view(np.arange(bins), length)
+
+
 def _is_seen(counts: Floats, sigma: float) -> Array:
     """Return which bins have residuals, alone or in a run of bins that are not seen alone."""
     seen = np.zeros(len(counts), dtype=bool)
     for length in _RUNS:
-        runs = np.lib.stride_tricks.sliding_window_view(np.arange(len(counts)), length)
+        runs = _runs(len(counts), length)
         above = counts[runs].sum(axis=1) > _VISIBLE * sigma * math.sqrt(length)
         found = runs[above & ~seen[runs].any(axis=1)]
         seen[found.ravel()] = True

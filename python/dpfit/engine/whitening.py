@@ -21,6 +21,7 @@ import scipy.linalg
 import scipy.special
 
 from dpfit._typing import Array, Floats
+from dpfit.engine.seen import HIDDEN, Seen, positive
 from dpfit.engine.shrinkage import Prior, water_filling
 from dpfit.engine.solve import noise_norm
 from dpfit.release import Released
@@ -30,14 +31,9 @@ __all__ = ["Coordinates", "first_scales", "room", "wide_room"]
 # The share of rows that are longer than the bound if coordinates are normal; these are weighted
 # down. A wider bound weights fewer rows and costs more noise in proportion.
 _LONGER = 0.01
-# What the noise of X'X can hide in one direction, as a share of its spectral norm: beyond half of
-# it, a direction stands out among the eigenvalues of the noise (Baik, Ben Arous and Peche 2005).
-_HIDDEN = 0.5
 # The largest share of an eigenvalue that may be noise if X'X is not released again. A step is then
 # off by as much, and the next one corrects it.
 _SURE = 0.02
-# Smaller mean squares, relative to what they should be, are below the resolution of stored rows.
-_FINEST = 1e-3
 # The least mean squared norm of rows, as a share of what it should be.
 _LEAST_NORM = 0.05
 # Coordinates whose directions are closer to one another than this are not independent.
@@ -107,11 +103,14 @@ class Coordinates:
         The mean products of coordinates as far as X'X shows them, relative to the roots of
         `variances`.
     noise : array of shape (q,)
-        The standard deviations of the noise of X'X in the mean squares of coordinates.
+        The standard deviations of the mean squares of coordinates, as far as the noise of X'X
+        leaves doubt about them.
     before : int
         How many coordinates are of functions that are not bends. These come first.
     wide : float
         How many times wider the bound is than it had to be.
+    back : array of shape (q, p), optional
+        The inverse of `matrix`, if it is known.
     """
 
     matrix: Floats
@@ -122,6 +121,7 @@ class Coordinates:
     noise: Floats
     before: int
     wide: float = 1.0
+    back: Floats | None = None
 
     @classmethod
     def start(cls, scales: Floats, variances: Floats, is_bend: Array) -> Coordinates:
@@ -139,13 +139,22 @@ class Coordinates:
         shares = np.square(scales) * variances
         total = float(shares.sum())
         order = np.argsort(is_bend, kind="stable")
-        matrix = np.diag(scales / math.sqrt(total))[:, order]
+        size = scales / math.sqrt(total)
+        matrix, back = np.diag(size)[:, order], np.diag(1.0 / size)[order]
         identity = np.eye(len(scales))
         shares, before = shares[order] / total, int(np.count_nonzero(~is_bend))
         nothing = np.zeros_like(shares)
-        return cls(matrix, shares, room(len(scales)), nothing, identity, nothing, before)
+        bound = room(len(scales))
+        return cls(matrix, shares, bound, nothing, identity, nothing, before, back=back)
 
-    def again(self, gram: Released[Floats], rows: float, prior: Prior, noise: float) -> Coordinates:
+    def again(
+        self,
+        gram: Released[Floats],
+        rows: float,
+        prior: Prior,
+        noise: float,
+        empty: Floats | None = None,
+    ) -> Coordinates:
         """Return better coordinates from X'X of rows z divided by the bound.
 
         Parameters
@@ -158,31 +167,45 @@ class Coordinates:
             What is expected of the functions' coefficients.
         noise : float
             The variance of the noise in the coefficient of a function that has the whole norm.
+        empty : array of shape (p, k), optional
+            Combinations of lines and levels that are zero in all rows, as columns. Coordinates do
+            without them.
         """
         factor = self.bound**2 / rows
         sigma = gram.sigma * factor
-        seen = _Seen.of(gram.value * factor, sigma, self.variances, self.before)
-        parts = seen.whitened(self.variances)
+        seen = Seen.of(gram.value * factor, sigma, self.variances, self.before)
+        if empty is None:
+            empty = np.zeros((len(self.matrix), 0))
+        parts = seen.whitened(self.variances, (self.inverse @ empty)[: self.before])
         # What is expected of coefficients along directions of variance one.
-        axes, worth = [], []
-        for white, back in parts:
-            expected = back @ self.inverse
-            found = scipy.linalg.eigh((expected * prior.variances) @ expected.T)
-            worth.append(found[0])
-            axes.append(white @ found[1])
+        axes, worth, inverses = [], [], []
+        for white, unwhite in parts:
+            expected = unwhite @ self.inverse
+            values, vectors = np.linalg.eigh((expected * prior.variances) @ expected.T)
+            worth.append(values)
+            axes.append(white @ vectors)
+            inverses.append(vectors.T @ expected)
         shares = water_filling(np.concatenate(worth), noise)
         used = shares > 1e-9
+        # Without some of the coordinates, the others have another inverse.
+        back = np.vstack(inverses) / np.sqrt(shares)[:, None] if used.all() else None
         change = (np.hstack(axes) * np.sqrt(shares))[:, used]
         both = np.sqrt(np.outer(shares[used], shares[used]))
         size = np.square(change).sum(axis=0)
+        matrix = self.matrix @ change
+        if empty.shape[1]:
+            # Of all coefficients that give the same predictions, those without an empty part.
+            axis = scipy.linalg.qr(empty, mode="economic")[0]
+            matrix = matrix - axis @ (axis.T @ matrix)
         result = replace(
             self,
-            matrix=self.matrix @ change,
+            matrix=matrix,
             variances=shares[used],
-            slack=_HIDDEN * noise_norm(len(self.variances), sigma) * size,
-            known=_positive(change.T @ seen.moments @ change / both),
-            noise=sigma * size,
-            before=int(np.count_nonzero(used[: self.before])),
+            slack=HIDDEN * noise_norm(len(self.variances), sigma) * size,
+            known=positive(change.T @ seen.moments @ change / both),
+            noise=math.sqrt(seen.doubt) * sigma * size,
+            before=int(np.count_nonzero(used[: len(worth[0])])),
+            back=back,
         )
         return replace(result, bound=self.wide * room(len(result.variances)) * result.norm)
 
@@ -226,18 +249,11 @@ class Coordinates:
         result: Floats = inverse.T @ (self.known * np.outer(size, size)) @ inverse
         return result
 
-    def missing(self, rounds: int, averaged: int) -> Floats:
-        """Return what the average of the last rounds misses of the coordinates, as a matrix."""
-        values, vectors = self.axes
-        times = np.arange(rounds - averaged + 1, rounds + 1)
-        missed = np.mean(np.clip(values, 0.0, 1.0)[:, None] ** times, axis=1)
-        size = np.sqrt(self.steps)
-        result: Floats = (vectors * missed) @ vectors.T * np.outer(1.0 / size, size)
-        return result
-
     @functools.cached_property
     def inverse(self) -> Floats:
         """The coordinates of coefficients: those of z that give the same predictions."""
+        if self.back is not None:
+            return self.back
         orthogonal, triangle = scipy.linalg.qr(self.matrix, mode="economic")
         size = np.abs(triangle.diagonal())
         result: Floats
@@ -251,115 +267,5 @@ class Coordinates:
     @functools.cached_property
     def axes(self) -> tuple[Floats, Floats]:
         """Eigenvalues and eigenvectors of `left`."""
-        values, vectors = scipy.linalg.eigh(self.left)
+        values, vectors = np.linalg.eigh(self.left)
         return values, vectors
-
-
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """Mean products of coordinates as far as the noise shows them, and what it can hide.
-
-    Parameters
-    ----------
-    moments : array of shape (q, q)
-        Mean products.
-    before : int
-        The number of coordinates that are not of bends.
-    hidden : tuple of two floats
-        How much the noise can hide in a direction of these coordinates, and of the others.
-    """
-
-    moments: Floats
-    before: int
-    hidden: tuple[float, float]
-
-    @classmethod
-    def of(cls, moments: Floats, sigma: float, expected: Floats, before: int) -> _Seen:
-        """Return what is seen of noisy mean products.
-
-        The fewer coordinates there are, the less noise has any direction of them. So lines and
-        levels are looked at alone, then bends, and then what they have in common.
-        """
-        # Nothing is seen of a coordinate if even a correlation of one would be within the noise.
-        visible = np.sqrt(expected * expected.max()) > sigma / math.sqrt(2.0)
-        moments = np.where(np.outer(visible, visible), moments, np.diag(expected))
-        one, two = slice(0, before), slice(before, None)
-        found = np.zeros_like(moments)
-        for part in (one, two):
-            found[part, part] = _denoised(moments[part, part], sigma, expected[part])
-        shared = _denoised_rectangle(moments[one, two], sigma / math.sqrt(2.0))
-        found[one, two], found[two, one] = shared, shared.T
-        edges = [noise_norm(number, sigma) for number in (before, len(expected) - before)]
-        return cls(found, before, (_HIDDEN * edges[0], _HIDDEN * edges[1]))
-
-    def whitened(self, expected: Floats) -> list[tuple[Floats, Floats]]:
-        """Return directions of variance one, and the map of coefficients to theirs.
-
-        First those of lines and levels, then those of bends without what lines explain of them.
-        """
-        one, two = slice(0, self.before), slice(self.before, None)
-        white, back = _white(self.moments[one, one], expected[one], self.hidden[0])
-        number = len(expected)
-        first = np.zeros((number, self.before)), np.zeros((self.before, number))
-        first[0][one], first[1][:, one] = white, back
-        if number == self.before:
-            return [first]
-        # Lines explain z_one K of the bends.
-        explained = white @ (white.T @ self.moments[one, two])
-        rest = self.moments[two, two] - self.moments[two, one] @ explained
-        first[1][:, two] = back @ explained
-        white, back = _white(rest, expected[two], self.hidden[1])
-        second = np.zeros((number, number - self.before)), np.zeros((number - self.before, number))
-        second[0][one], second[0][two], second[1][:, two] = -explained @ white, white, back
-        return [first, second]
-
-
-def _white(moments: Floats, expected: Floats, hidden: float) -> tuple[Floats, Floats]:
-    """Return directions of variance one as columns, and the inverse matrix."""
-    size = np.sqrt(expected)
-    values, vectors = scipy.linalg.eigh(moments / np.outer(size, size))
-    least = hidden * (np.square(vectors).T @ (1.0 / expected))
-    root = np.sqrt(np.maximum(values, np.clip(least, _FINEST, 1.0)))
-    return (vectors / root) / size[:, None], (vectors * root).T * size
-
-
-def _denoised(moments: Floats, sigma: float, expected: Floats) -> Floats:
-    """Return mean products as far as symmetric noise shows them.
-
-    What is hidden is zero, and mean squares are as expected. Eigenvalues beyond the spectral norm
-    of the noise are shrunk by what it adds to them.
-    """
-    if not len(expected):
-        return moments
-    # Each mean square has little noise of its own.
-    change = moments.diagonal() - expected
-    seen = change * np.maximum(1.0 - (sigma / np.maximum(np.abs(change), sigma)) ** 2, 0.0)
-    middle = np.diag(np.maximum(expected + seen, 1e-6 * expected))
-    values, vectors = scipy.linalg.eigh(moments - middle)
-    edge = noise_norm(len(values), sigma)
-    values = np.sign(values) * np.sqrt(np.maximum(values**2 - edge**2, 0.0))
-    result: Floats = middle + (vectors * values) @ vectors.T
-    return result
-
-
-def _denoised_rectangle(products: Floats, sigma: float) -> Floats:
-    """Return mean products as far as noise shows them that is independent in all entries.
-
-    Singular values are shrunk by what noise adds to them (Gavish and Donoho 2017).
-    """
-    if not products.size:
-        return products
-    left, values, right = scipy.linalg.svd(products, full_matrices=False)
-    one, two = (number * sigma**2 for number in products.shape)
-    squares = (values**2 - one - two) ** 2 - 4.0 * one * two
-    seen = values > math.sqrt(one) + math.sqrt(two)
-    values = np.where(seen, np.sqrt(np.maximum(squares, 0.0)) / np.maximum(values, 1e-300), 0.0)
-    result: Floats = (left * values) @ right
-    return result
-
-
-def _positive(matrix: Floats) -> Floats:
-    """Return the nearest matrix whose eigenvalues are between zero and one."""
-    values, vectors = scipy.linalg.eigh(matrix)
-    result: Floats = (vectors * np.clip(values, 0.0, 1.0)) @ vectors.T
-    return result

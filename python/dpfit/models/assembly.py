@@ -71,25 +71,36 @@ def estimates_of(
     """
     estimate = fitted.estimate
     starts = np.concatenate([[0], np.cumsum([effect.size for effect in effects])])
-    change = np.zeros((int(starts[-1]) + 1, len(places)))
-    known = np.zeros(len(change), dtype=bool)
+    size = int(starts[-1]) + 1
+    values, known = np.zeros(size), np.zeros(size, dtype=bool)
+    # A parameter is one coefficient times a factor, or nothing is known of it.
+    kept, found = [], []
     for i, function in enumerate(estimate.basis.functions):
         if function.column < 0:
-            place = len(change) - 1
+            place = size - 1
         else:
             effect, own = effects[function.column], (function.column, function.level)
             if isinstance(effect, Levels) and not effect.seen[function.level]:
                 continue
             place = int(starts[function.column]) + places[i]
-            if function.heights is None and own in estimate.levels.unsure:
-                change[place, i] = factors[i]
-                continue
-        change[place, i], known[place] = factors[i], True
-    values = change @ estimate.unshrunk
+            known[place] = function.heights is not None or own not in estimate.levels.unsure
+        kept.append(i)
+        found.append(place)
+    known[-1] = True
+    both = np.outer(factors[kept], factors[kept])
+
+    def of_parameters(part: Floats) -> Floats:
+        """Return the covariance of parameters, given that of coefficients."""
+        result: Floats = np.zeros((size, size))
+        result[np.ix_(found, found)] = both * part[np.ix_(kept, kept)]
+        return result
+
+    values[found] = factors[kept] * estimate.unshrunk[kept]
     values[-1] += fitted.centre
-    found = estimate.covariance.mapped(change)
-    noise = found.noise + change @ estimate.hidden @ change.T
-    return Estimates(values, noise, found.sampling, found.spread, known)
+    covariance = estimate.covariance
+    noise = of_parameters(covariance.noise + estimate.hidden)
+    sampling, unsure = of_parameters(covariance.sampling), of_parameters(covariance.spread)
+    return Estimates(values, noise, sampling, unsure, known)
 
 
 def nothing(kinds: Sequence[Kind], bounds: tuple[float, float]) -> Assembled:

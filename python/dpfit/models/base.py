@@ -16,10 +16,10 @@ from dpfit.engine.constants import Constants
 from dpfit.engine.fit import first_statistics, fit
 from dpfit.engine.strategy import Strategy
 from dpfit.engine.task import FitTask, Fitted
-from dpfit.exceptions import Code, NotFiniteError, ParameterError
+from dpfit.exceptions import NotFiniteError, ParameterError
 from dpfit.models.assembly import nothing
 from dpfit.models.fitted import FittedModel
-from dpfit.models.inputs import training_source
+from dpfit.models.inputs import check_limits, not_finite, training_source
 from dpfit.models.model import Assembled, Model
 from dpfit.release import Releaser
 from dpfit.schema import Indicators, Kind, Schema, terms
@@ -101,14 +101,8 @@ class PrivateModel(FittedModel):
         first noise is drawn: a fit that fails later has spent its budget. Without `unit`, each row
         is protected; with it, all rows of a unit. Names and types of columns are treated as public.
         """
-        if (unit is None) != (self.max_rows is None):
-            raise ParameterError("unit and max_rows must be given together", subject="max_rows")
-        if sample_weight is not None and self.max_weight is None:
-            raise ParameterError(
-                "sample_weight requires max_weight, a public upper bound on the weights",
-                subject="max_weight",
-                hint="give it to the constructor; BaggingRegressor passes weights, too",
-            )
+        hint = "give it to the constructor; BaggingRegressor passes weights, too"
+        check_limits(unit, self.max_rows, sample_weight, self.max_weight, hint)
         with one_blas_thread(), self._all_or_nothing():
             self._spend(X, y, rows_per_unit=self._rows_per_unit(), unit=unit, weight=sample_weight)
             self.model_ = self._draft(privacy=self.privacy_, provenance=self.provenance_)
@@ -183,12 +177,8 @@ class PrivateModel(FittedModel):
             pass
         if fitted is None:
             # Raised here because the core does not know the parameters of estimators.
-            raise NotFiniteError(
-                "X or y contains NaN or infinity"
-                + (", or sample_weight also a negative number" if weight is not None else ""),
-                code=Code.NOT_FINITE,
-                hint='missing="drop" drops such rows, missing="indicator" keeps them with a flag',
-            )
+            hint = 'missing="drop" drops such rows, missing="indicator" keeps them with a flag'
+            raise not_finite(weight, hint)
         self._draft = self._drafted(fitted, tuple(kinds), columns, not_features, missing)
         return self._notes(missing)
 
@@ -242,13 +232,13 @@ class PrivateModel(FittedModel):
         missing: Missing,
     ) -> Callable[..., Model]:
         """Return the model without its privacy record; `columns` are those that have effects."""
-        names, threshold = self._names(), fitted.estimate.threshold
+        names, residual = self._names(), fitted.residual_variance
         explained = fitted.explained
         if fitted.target_is_seen:
             intercept, effects, estimates = self._assemble(fitted, columns)
         else:
             intercept, effects, estimates = nothing(columns, fitted.prediction_range)
-            threshold = explained = None
+            residual = explained = None
         return functools.partial(
             Model,
             estimator=type(self).__name__,
@@ -260,7 +250,7 @@ class PrivateModel(FittedModel):
             estimates=estimates,
             target_range=fitted.target_range if fitted.target_is_seen else (-math.inf, math.inf),
             prediction_range=fitted.prediction_range,
-            residual_variance=None if threshold is None else threshold.variance * fitted.scale**2,
+            residual_variance=None if residual is None else residual * fitted.scale**2,
             r_squared=(explained.r_squared, explained.error)
             if explained is not None and explained.is_known
             else None,

@@ -163,7 +163,7 @@ class Estimates:
             kind = np.bool_ if name == "known" else np.float64
             array: Any = np.array(getattr(self, name), dtype=kind)
             if name in _PARTS and array.ndim == 2 and array.shape[0] == array.shape[1]:
-                # Rounding errors apart, they are symmetric, and files contain halves.
+                # They are symmetric up to rounding errors, and files contain one half.
                 array = (array + array.T) / 2
             array.setflags(write=False)
             object.__setattr__(self, name, array)

@@ -14,7 +14,7 @@ import numpy as np
 from dpfit._parameters import Budget, entropy, integer, real
 from dpfit._typing import Floats, Missing
 from dpfit.accounting import Bill, BudgetTracker, Charge, LedgerLike, PrivacyRecord
-from dpfit.exceptions import Code, NotFiniteError, ParameterError
+from dpfit.exceptions import NotFiniteError, ParameterError
 from dpfit.models.evaluated_rows import (
     EvaluatedRows,
     PredictionsAndResiduals,
@@ -22,7 +22,12 @@ from dpfit.models.evaluated_rows import (
     range_of,
 )
 from dpfit.models.evaluation import Evaluation, MeasuredNumber
-from dpfit.models.inputs import error_in_prediction, evaluation_source
+from dpfit.models.inputs import (
+    check_limits,
+    error_in_prediction,
+    evaluation_source,
+    not_finite,
+)
 from dpfit.models.residual_sizes import STEPS
 from dpfit.release import Released, Releaser
 from dpfit.sources import Reading
@@ -65,13 +70,7 @@ def evaluate(
     If memory is short, the message of NumPy contains a shape, and so the number of rows. It is
     replaced. So are errors of the core, which do not know the parameters of estimators.
     """
-    if (unit is None) != (max_rows is None):
-        raise ParameterError("unit and max_rows must be given together", subject="max_rows")
-    if weight is not None and max_weight is None:
-        raise ParameterError(
-            "sample_weight requires max_weight, a public upper bound on the weights",
-            subject="max_weight",
-        )
+    check_limits(unit, max_rows, weight, max_weight)
     most = None if weight is None else real("max_weight", max_weight, 0.0, 1e90)
     rows_per_unit = 1 if max_rows is None else integer("max_rows", max_rows, 1, 1 << 20)
     model = estimator.model_
@@ -115,12 +114,7 @@ def evaluate(
                 rows = WeightedRows(table, releaser, model, budget, most)
             found = _measured(rows, rows_are_public=rows_are_public)
     except NotFiniteError:
-        problem = NotFiniteError(
-            "X or y contains NaN or infinity"
-            + (", or sample_weight also a negative number" if weight is not None else ""),
-            code=Code.NOT_FINITE,
-            hint='rows are dropped if the model was fitted with missing="drop"',
-        )
+        problem = not_finite(weight, 'rows are dropped if the model was fitted with missing="drop"')
     except MemoryError:
         pass
     except ParameterError as error:

@@ -111,7 +111,7 @@ class EvaluatedRows:
 
     @property
     def others(self) -> list[Any]:
-        """What is stored of other columns than the prediction."""
+        """How columns other than the prediction are stored."""
         return []
 
     @functools.cached_property

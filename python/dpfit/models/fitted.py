@@ -127,7 +127,7 @@ class FittedModel(PrivateRegressor):
         Parameters
         ----------
         weights : dict of str to float
-            Weights of coefficients: columns of numbers by their name, levels as ``column=level``,
+            Weights of coefficients: numeric columns by their name, levels as ``column=level``,
             and all values that are not listed as ``column=(not listed)``, if there are such rows. A
             reference level has the coefficient zero and can be named. Of an additive model: levels
             and binary columns.
@@ -186,7 +186,7 @@ class FittedModel(PrivateRegressor):
         X, y : table, and array-like or str
             Rows that the model was not fitted to, in any form that `fit` accepts.
         epsilon, delta, mu : float, optional
-            The privacy budget, as of the constructor; `epsilon` or `mu` is required. It protects
+            The privacy budget, as in the constructor; `epsilon` or `mu` is required. It protects
             the rows of X and y.
         unit : array-like or str, optional
             The person that each row belongs to, as in `fit`. Requires `max_rows`.

@@ -40,7 +40,7 @@ _MISSING = "\N{WHITE SQUARE}"
 
 
 def with_glyphs(texts: Iterable[Any]) -> None:
-    """Let texts use further fonts where their own has no glyph."""
+    """Let text fall back to other fonts where its own has no glyph."""
     families = _families()
     if len(families) > 1:
         for text in texts:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpfit._typing import Array
 from dpfit._validation import validate
-from dpfit.exceptions import Code, ParameterError
+from dpfit.exceptions import Code, NotFiniteError, ParameterError
 from dpfit.schema import Kind, Schema
 from dpfit.sources import Source, named_source
 from dpfit.sources.arrays import ArraySource
@@ -20,11 +20,37 @@ if TYPE_CHECKING:
     from dpfit.models.model import Model
 
 __all__ = [
+    "check_limits",
     "error_in_prediction",
     "evaluation_source",
+    "not_finite",
     "prediction_source",
     "training_source",
 ]
+
+
+def check_limits(
+    unit: Any, max_rows: Any, weight: Any, max_weight: Any, hint: str | None = None
+) -> None:
+    """Check that units and weights are given together with their public limits."""
+    if (unit is None) != (max_rows is None):
+        raise ParameterError("unit and max_rows must be given together", subject="max_rows")
+    if weight is not None and max_weight is None:
+        raise ParameterError(
+            "sample_weight requires max_weight, a public upper bound on the weights",
+            subject="max_weight",
+            hint=hint,
+        )
+
+
+def not_finite(weight: Any, hint: str) -> NotFiniteError:
+    """Return the error for rows with missing values, which the core raises without a hint."""
+    return NotFiniteError(
+        "X or y contains NaN or infinity"
+        + (", or sample_weight also a negative number" if weight is not None else ""),
+        code=Code.NOT_FINITE,
+        hint=hint,
+    )
 
 
 def training_source(

@@ -35,24 +35,24 @@ class PrivateLinearRegression(PrivateModel):
     Parameters
     ----------
     epsilon, delta : float or None
-        The privacy budget; 1 and 1e-6 if neither these nor `mu` are given.
+        The privacy budget of each fit. By default 1 and 1e-6, unless `mu` is given.
     mu : float or None
-        The privacy budget in terms of Gaussian DP, instead of `epsilon` and `delta`.
+        The privacy budget as the parameter of Gaussian DP, instead of `epsilon` and `delta`.
     schema : Schema or None
-        Public knowledge about columns: bounds, binary columns, levels. Ranges of other columns are
-        found privately.
+        What is public about the columns: levels, bounds, binary columns. Ranges of columns without
+        bounds are found privately.
     neighbors : {"add_remove", "replace"}, default "add_remove"
         Whether neighbouring tables differ by adding or removing a row, or by replacing one.
     max_rows : int or None
-        The number of rows to keep of each unit; for use with ``fit(..., unit=...)``.
+        The largest number of rows to use per unit; required by ``fit(..., unit=...)``.
     max_weight : float or None
-        A public upper bound on weights; for use with ``fit(..., sample_weight=...)``.
+        A public upper bound on weights; required by ``fit(..., sample_weight=...)``.
     missing : {"error", "drop", "indicator"}, default "error"
-        What to do with rows that contain NaN or infinity. "indicator" keeps them: such a value
-        counts as the middle of its column's range, and a flag, which is one more column, indicates
-        it; in a categorical column, it is a level. There is a flag for every column, unless the
-        schema lists the columns that need one (``Numeric(missing=True)``) or those that do not
-        (``missing=False``). Rows without a target are dropped.
+        What to do with rows that contain NaN or infinity: raise an error, drop them, or keep them.
+        "indicator" replaces a missing number by the middle of its column's range and adds a column
+        that is 1 for such rows; in a categorical column, missing is one more level. All columns
+        have an indicator, unless the schema lists those that need one (``Numeric(missing=True)``)
+        or those that do not (``missing=False``). Rows without a target are dropped.
     ledger : Ledger, path or None
         The ledger that pays for each fit: a :class:`dpfit.Ledger` or its file. A fit that its
         budget does not allow raises `BudgetExceeded`.
@@ -66,7 +66,7 @@ class PrivateLinearRegression(PrivateModel):
     Attributes
     ----------
     coef_ : array of shape (n_terms,)
-        Coefficients in the units of X and y. A term is a column of numbers, or a level of a
+        Coefficients in the units of X and y. A term is a numeric column, or a level of a
         categorical column. Levels are relative to the reference of their column, which has the
         coefficient zero: the first level, unless the schema names another one
         (``Categorical(levels, reference=...)``). A level that is too rare to be seen through the

@@ -12,6 +12,7 @@ from dpfit._typing import Floats
 
 __all__ = [
     "NONE",
+    "date_pair",
     "date_text",
     "interval_ends",
     "number_text",
@@ -55,24 +56,49 @@ def pair_text(low: float, high: float) -> tuple[str, str]:
     return number_text(low, digits), number_text(high, digits)
 
 
-def range_texts(ranges: Sequence[Floats | None] | Floats) -> list[str]:
+def range_texts(
+    ranges: Sequence[Floats | None] | Floats, are_dates: Sequence[bool] | None = None
+) -> list[str]:
     """Return "low to high", aligned; empty for None."""
+    are_dates = [False] * len(ranges) if are_dates is None else are_dates
     pairs = [
-        pair_text(*row) if row is not None and np.isfinite(row).all() else None for row in ranges
+        (date_pair if is_date else pair_text)(*row)
+        if row is not None and np.isfinite(row).all()
+        else None
+        for row, is_date in zip(ranges, are_dates, strict=True)
     ]
-    widths = [max((len(pair[side]) for pair in pairs if pair), default=0) for side in (0, 1)]
+    # Dates are as long as each other, and longer than numbers.
+    numbers = [p for p, is_date in zip(pairs, are_dates, strict=True) if p and not is_date]
+    widths = [max((len(pair[side]) for pair in numbers), default=0) for side in (0, 1)]
     return [
-        f"{pair[0].rjust(widths[0])} to {pair[1].rjust(widths[1])}"
-        if pair
-        else ("" if row is None else NONE)
-        for pair, row in zip(pairs, ranges, strict=True)
+        ("" if row is None else NONE)
+        if pair is None
+        else " to ".join(
+            end if is_date else end.rjust(width) for end, width in zip(pair, widths, strict=True)
+        )
+        for pair, row, is_date in zip(pairs, ranges, are_dates, strict=True)
     ]
 
 
 def date_text(days: float) -> str:
     """Return days since 1970 as a date; the number if there is no such date."""
+    return _moment(days, "days")
+
+
+def date_pair(low: float, high: float) -> tuple[str, str]:
+    """Return two dates; with as much of the time of day as is needed to tell them apart."""
+    for precision in ("days", "minutes", "microseconds"):
+        pair = _moment(low, precision), _moment(high, precision)
+        if pair[0] != pair[1]:
+            break
+    return pair
+
+
+def _moment(days: float, precision: str) -> str:
     try:
-        date = datetime.date(1970, 1, 1) + datetime.timedelta(days=math.floor(days))
+        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=days)
     except (OverflowError, ValueError):
         return f"{days:.6g}"
-    return date.isoformat()
+    if precision == "days":
+        return moment.date().isoformat()
+    return moment.isoformat(" ", precision)

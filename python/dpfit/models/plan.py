@@ -104,10 +104,9 @@ class Plan:
         for kind in kinds:
             own = [width for width in self.widths if width.kind == kind]
             rows.append((kind, *(_text(part.width) for part in own)))
-        columns = "column" if self.columns == 1 else "columns"
         facts = [
             ("Rows", f"{self.rows}"),
-            ("Columns", f"{self.columns} {columns} of numbers, {len(self.levels)} of levels"),
+            ("Columns", f"{self.columns} numeric, {len(self.levels)} categorical"),
             ("Delta", f"{self.delta:g}"),
             ("R-squared", f"{self.r_squared:g} (assumed)"),
         ]
@@ -124,8 +123,8 @@ class Plan:
 
     def _notes(self) -> list[str]:
         notes = [
-            "Widths are relative to least squares without privacy, for normal columns that are "
-            "not related and normal errors. Skewed columns and errors need more."
+            "Widths are relative to least squares without privacy, for independent normal columns "
+            "and normal errors. With skewed columns or errors, intervals are wider."
         ]
         if any(width.kind != NUMBER for width in self.widths):
             notes.append("A level is compared with the first level of its column.")
@@ -163,17 +162,17 @@ def plan(
     width: float | None = None,
     level: float = 0.95,
 ) -> Plan:
-    """Return how wide the intervals of a linear model can be expected to be, for several budgets.
+    """Return the expected widths of the intervals of a linear model, for several budgets.
 
     Parameters
     ----------
     rows : int
         The number of rows that the table has, approximately.
     columns : int, default 0
-        The number of columns of numbers.
+        The number of numeric columns.
     levels : sequence of int or of sequences of float
-        One entry for each column of levels, a binary column included: the number of its levels,
-        which then have equal shares of the rows, or their shares.
+        One entry for each categorical or binary column: the number of its levels, which then have
+        equal shares of the rows, or these shares.
     epsilon : float or sequence of float
         Budgets to compare.
     delta : float, default 1e-6
@@ -181,11 +180,11 @@ def plan(
     r_squared : float, default 0.5
         The share of the target's variance that the columns explain.
     bounds : bool, default False
-        Whether columns of numbers and the target have public bounds in the schema.
+        Whether numeric columns and the target have public bounds in the schema.
     neighbors : {"add_remove", "replace"}, default "add_remove"
-        As of the estimators.
+        As in the estimators.
     max_rows : int, optional
-        The number of rows that one unit may have, as of the estimators.
+        The largest number of rows per unit, as in the estimators.
     width : float, optional
         Look for the smallest epsilon with which all coefficients can be expected to have intervals
         at most so many times as wide as those of least squares.

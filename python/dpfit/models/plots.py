@@ -14,7 +14,7 @@ from dpfit.models.coefficients import Coding, Coefficients, Term
 from dpfit.models.effects import NoEffect
 from dpfit.models.fonts import printable_labels, with_glyphs
 from dpfit.models.names import LONGEST_NAME, distinct, width_of
-from dpfit.models.numbers import date_text
+from dpfit.models.numbers import date_pair
 from dpfit.models.style import (
     ALARM,
     COLOUR,
@@ -254,7 +254,7 @@ def _mark(ax: Axes, kind: Kind, x: Floats) -> None:
         ax.set_xticks([0.0, 1.0], ["0", "1"])
     elif kind.is_date:
         ends = (float(x[0]), float(x[-1]))
-        first, last = ax.set_xticks(ends, [date_text(end) for end in ends])
+        first, last = ax.set_xticks(ends, [text.replace(" ", "\n") for text in date_pair(*ends)])
         # Inside the axes, so that they do not meet those of the next plot.
         first.label1.set_horizontalalignment("left")
         last.label1.set_horizontalalignment("right")

@@ -107,7 +107,7 @@ class Threshold:
         """
         edges = tail_edges(first)
         both, sigma = _both_sides(tails.value), math.sqrt(2.0) * tails.sigma
-        # Counts of the outermost bins, which would move the threshold far, have to be plain.
+        # Counts of the outermost bins, which would move the threshold far, have to be clear.
         least = np.array([0.0, *[_MODEST] * 2, *[_PLAIN] * (len(edges) - 2)])[: len(both)] * sigma
         place = _least_error(np.array(edges), np.maximum(both - least, 0.0), noise)
         # Many rows further out than the next bin would be seen.

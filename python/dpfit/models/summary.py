@@ -13,7 +13,15 @@ from dpfit.models.coefficients import Coding, matrix_of
 from dpfit.models.effects import Levels, Line
 from dpfit.models.estimates import Inference, checked_level
 from dpfit.models.names import distinct, shortened
-from dpfit.models.numbers import NONE, interval_ends, number_text, p_text, pair_text, range_texts
+from dpfit.models.numbers import (
+    NONE,
+    date_text,
+    interval_ends,
+    number_text,
+    p_text,
+    pair_text,
+    range_texts,
+)
 from dpfit.models.significance import significance
 from dpfit.models.tables import Summary
 
@@ -50,7 +58,7 @@ def linear_summary(
     is_reference = np.array([*(term.is_reference for term in found.terms), False])
     is_shown = inferred.known & ~is_reference
     lines = [None if term.level is not None else np.array(term.range) for term in found.terms]
-    ranges = [*range_texts(lines), ""]
+    ranges = [*range_texts(lines, [model.columns[t.column].is_date for t in found.terms]), ""]
     names = [*found.names, INTERCEPT]
     rows = []
     for i, name in enumerate(names):
@@ -121,20 +129,27 @@ def _linear_notes(model: Model, level: float, inference: Inference, coding: Codi
         "of lines within the ranges. p is for the hypothesis that the coefficient is zero. "
         "Predictions use the coefficients after shrinkage."
     )
-    return [errors, intervals, *_where(model, coding), *_relative(model, coding)]
+    notes = [errors, intervals, *_where(model, coding), *_relative(model, coding)]
+    if any(kind.is_date for kind in model.columns):
+        notes.append("The coefficient of a date is the change per day.")
+    if inference == "population" and (model.privacy.max_rows or 1) > 1:
+        notes.append(
+            "Standard errors treat the rows of a unit as independent. If these are alike, the "
+            "intervals are too short."
+        )
+    return notes
 
 
 def _where(model: Model, coding: Coding) -> list[str]:
     """Return a note that says where the intercept is."""
     lines = [
-        (name, effect.centre)
+        (name, (date_text if kind.is_date else number_text)(effect.centre))
         for name, effect, kind in zip(model.column_names, model.effects, model.columns, strict=True)
         if isinstance(effect, Line) and not kind.is_binary
     ]
     shown = distinct([name for name, _ in lines])
     parts = [
-        f"{name} = {number_text(centre)}"
-        for name, (_, centre) in zip(shown[:_MOST_LISTED], lines, strict=False)
+        f"{name} = {centre}" for name, (_, centre) in zip(shown[:_MOST_LISTED], lines, strict=False)
     ]
     if len(lines) > _MOST_LISTED:
         parts.append(f"and {len(lines) - _MOST_LISTED} more at their means")
@@ -259,9 +274,8 @@ def additive_summary(model: Model, inference: Inference = "population") -> Summa
     ranges = model.column_ranges
     tests = significance(model, inference)
     columns: dict[str, list[Any]] = {"column": model.column_names}
-    for place, (name, width) in enumerate(
-        zip(model.column_names, range_texts(ranges), strict=True)
-    ):
+    widths = range_texts(ranges, [kind.is_date for kind in model.columns])
+    for place, (name, width) in enumerate(zip(model.column_names, widths, strict=True)):
         x, height = model.curve(place)
         cells, bends = [NONE] * 7, str(max(len(x) - 2, 0))
         shown: dict[str, Any] = dict.fromkeys(

@@ -139,7 +139,7 @@ class Design:
         return X, y + rng.normal(0.0, math.sqrt(1.0 - self.r_squared), size=rows)
 
     def _kinds(self) -> list[tuple[str, int | None, float | None]]:
-        """Return what every coefficient is of, but for the references of levels."""
+        """Return the kind of every coefficient, except for the references of levels."""
         found: list[tuple[str, int | None, float | None]] = [(NUMBER, None, None)] * self.columns
         for shares in self.levels:
             for share in shares[1:]:

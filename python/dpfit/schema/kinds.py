@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
-import json
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 
-from dpfit.exceptions import Code, ParameterError
+from dpfit.exceptions import ParameterError
 from dpfit.schema.dates import bound_as_date, bound_in_days
 
 __all__ = [
@@ -27,10 +25,7 @@ __all__ = [
     "Numeric",
     "about",
     "checked_levels",
-    "from_plain",
-    "suggestion",
     "terms",
-    "to_plain",
 ]
 
 Level: TypeAlias = str | int
@@ -256,7 +251,7 @@ class Categorical(Kind):
     ----------
     levels : sequence of str or int
         The levels, known without looking at the data: from a form, a law or a code book. Other
-        values have no effect. Integers match numbers of any type, and false and true match 0
+        values are treated alike. Integers match numbers of any type, and false and true match 0
         and 1.
     reference : str or int, optional
         The level that coefficients of the other levels are relative to; the first one by default.
@@ -353,47 +348,6 @@ def terms(kinds: Sequence[Kind]) -> list[tuple[int, int | None]]:
         for column, kind in enumerate(kinds)
         for level in (range(len(kind.levels)) if kind.levels else [None])
     ]
-
-
-def to_plain(kind: Kind) -> dict[str, Any]:
-    """Return a kind as JSON values."""
-    return {"kind": type(kind).__name__.lower(), **kind.plain()}
-
-
-def from_plain(plain: dict[str, Any]) -> Kind:
-    """Return the kind that :func:`to_plain` described."""
-    fields = dict(plain)
-    name = fields.pop("kind", None)
-    if not isinstance(name, str):
-        problem = f'"kind" must be {_either(KINDS)}'
-        raise ParameterError(problem, code=Code.SCHEMA, subject="kind")
-    if name not in KINDS:
-        problem = f'unknown "kind" {json.dumps(name)}'
-        raise ParameterError(
-            problem, code=Code.SCHEMA, subject="kind", hint=suggestion(name, KINDS)
-        )
-    known = KINDS[name].field_names()
-    for unknown in sorted(fields.keys() - set(known)):
-        if not difflib.get_close_matches(unknown, known, 1):
-            # Whoever means something else rarely means this.
-            known = [own for own in known if own != "missing"]
-        problem = f"a {name} column has no field {json.dumps(unknown)}"
-        raise ParameterError(
-            problem, code=Code.SCHEMA, subject=unknown, hint=suggestion(unknown, known)
-        )
-    return KINDS[name].from_fields(fields)
-
-
-def suggestion(word: str, known: Collection[str]) -> str:
-    """Return a hint for a word that is not one of those known."""
-    similar = difflib.get_close_matches(word, list(known), 1)
-    if similar:
-        return f"did you mean {json.dumps(similar[0])}?"
-    return f"use {_either(known)}" if known else "remove it"
-
-
-def _either(words: Iterable[str]) -> str:
-    return " or ".join(map(json.dumps, words))
 
 
 def about(error: ParameterError, what: str, subject: str) -> ParameterError:

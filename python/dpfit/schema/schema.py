@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self, TypeAlias, cast
 
 from dpfit.exceptions import Code, ParameterError
-from dpfit.schema.kinds import KINDS, Kind, Numeric, about, from_plain, suggestion, to_plain
+from dpfit.schema.kinds import KINDS, Kind, Numeric, about
+from dpfit.schema.plain import from_plain, suggestion, to_plain
 
 __all__ = ["Schema"]
 

@@ -8,13 +8,14 @@ need, and a model can have as many of them as its budget pays for.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
-from dpfit._typing import Floats
+from dpfit._typing import Array, Floats
 from dpfit.engine.ranges.marginal import Marginal
 
 __all__ = ["Knots"]
@@ -94,10 +95,16 @@ class Knots:
         starts, widths = marginal.edges[:-1], np.diff(marginal.edges)
         points = (starts[:, None] + widths[:, None] * inside).ravel()
         shares = np.repeat(marginal.weights / marginal.weights.sum() / _POINTS, _POINTS)
-        hats = np.column_stack([np.interp(points, places, unit) for unit in np.eye(len(places))])
+        # The knots on either side of every point, and how near it is to the second.
+        after = np.clip(np.searchsorted(places, points), 1, len(places) - 1)
+        before, rows = after - 1, np.arange(len(points))
+        near = (points - places[before]) / (places[after] - places[before])
+        hats = np.zeros((len(points), len(places)))
+        hats[rows, after] = np.clip(near, 0.0, 1.0)
+        hats[rows, before] = 1.0 - hats[rows, after]
         return cls(places, hats.T @ shares, (hats * shares[:, None]).T @ hats)
 
-    def lines(self, ends: Sequence[tuple[int, int]]) -> Floats:
+    def lines(self, ends: Array | Sequence[tuple[int, int]]) -> Floats:
         """Return the heights of lines between pairs of knots, flat outside, as columns.
 
         They have mean zero and variance one; a line that is constant is zero.
@@ -110,20 +117,27 @@ class Knots:
         result: Floats = heights / size
         return result
 
-    def share(self, first: int, last: int) -> float:
-        """Return about which share of the rows is between two knots."""
-        inside = self.means[first : last + 1].copy()
+    def shares(self, ends: Array) -> Floats:
+        """Return about which share of the rows is between the knots of every pair, a row."""
         # Half of the hat function of an inner knot is outside.
-        inside[0] *= 1.0 if first == 0 else 0.5
-        inside[-1] *= 1.0 if last == len(self.means) - 1 else 0.5
-        return float(inside.sum())
+        outside = self.means / 2.0
+        outside[[0, -1]] = 0.0
+        below = np.concatenate([[0.0], np.cumsum(self.means)])
+        first, last = ends.T
+        result: Floats = below[last + 1] - below[first] - outside[first] - outside[last]
+        return result
 
     def between(self, first: int, last: int) -> Knots:
         """Return two of these knots: a line between them, flat outside."""
         ends = self.places[[first, last]]
         share = (np.clip(self.places, *ends) - ends[0]) / (ends[1] - ends[0])
-        hats = np.column_stack([1.0 - share, share])
-        return Knots(ends, hats.T @ self.means, hats.T @ self.products @ hats)
+        hats = np.array([1.0 - share, share])
+        return Knots(ends, hats @ self.means, hats @ self.products @ hats.T)
+
+    @functools.cached_property
+    def whole(self) -> Knots:
+        """The first and the last knot: a line over the whole range."""
+        return self.between(0, len(self.places) - 1)
 
     def functions(self) -> Floats:
         """Return the heights of all functions at the knots, as columns; the line is first."""

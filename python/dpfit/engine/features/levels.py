@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpfit._typing import Floats
 from dpfit.engine.features.basis import Basis
 from dpfit.engine.features.gram import ScaledGram
 
-__all__ = ["SeenLevels"]
+__all__ = ["SeenLevels", "empty_directions"]
 
 # A level has an effect if its rows are this many standard deviations of the noise in their number:
 # less, and the effect would be noise.
@@ -46,28 +47,65 @@ class SeenLevels:
         -------
         A function of released numbers.
         """
-        unseen, unlisted = set(), set()
-        unsure = {
+        unsure = frozenset(
             (function.column, function.level)
             for place, function in enumerate(basis.functions[1:], start=1)
             if function.heights is None and gram.value[place, place] < _SURE * gram.sigma
-        }
-        for column, kind in enumerate(part.kind for part in basis.columns):
-            if not kind.levels:
-                continue
-            # One minus all levels: one for rows without a listed level, zero for others.
-            others = np.zeros(len(basis.functions))
-            others[0] = 1.0
-            for place, function in enumerate(basis.functions):
-                if function.column == column:
-                    others[place] = -1.0
-                    count = gram.value[place, place]
-                    if count < _SEEN * gram.sigma:
-                        unseen.add((column, function.level))
-                        others[place] = 0.0
-            others /= gram.scales
-            if float(others @ gram.value @ others) > _UNLISTED * gram.sigma * float(
-                others @ others
-            ):
-                unlisted.add(column)
-        return cls(frozenset(unseen), frozenset(unsure), frozenset(unlisted))
+        )
+        unlisted = frozenset(
+            column
+            for column, others in _unlisted_rows(basis, gram).items()
+            if not _is_empty(others, gram)
+        )
+        return cls(frozenset(_unseen(basis, gram)), unsure, unlisted)
+
+
+def empty_directions(basis: Basis, gram: ScaledGram) -> Floats:
+    """Return combinations of functions that are zero in all rows, as columns.
+
+    One minus all levels of a column is zero if every row has a listed level. It is also taken to
+    be zero if X'X shows no rows that have none, but not if the noise hides all levels.
+
+    Privacy
+    -------
+    A function of released numbers.
+    """
+    found = [
+        others
+        for others in _unlisted_rows(basis, gram).values()
+        if np.any(others[1:]) and _is_empty(others, gram)
+    ]
+    return np.array(found).reshape(-1, len(basis.functions)).T
+
+
+def _unseen(basis: Basis, gram: ScaledGram) -> set[tuple[int, int]]:
+    """Return the columns and their levels that the noise hides."""
+    return {
+        (function.column, function.level)
+        for place, function in enumerate(basis.functions)
+        if function.column >= 0
+        and basis.columns[function.column].kind.levels
+        and gram.value[place, place] < _SEEN * gram.sigma
+    }
+
+
+def _unlisted_rows(basis: Basis, gram: ScaledGram) -> dict[int, Floats]:
+    """Return, for each column of levels, one minus all that are seen, in terms of functions."""
+    found, unseen = {}, _unseen(basis, gram)
+    for column, kind in enumerate(part.kind for part in basis.columns):
+        if not kind.levels:
+            continue
+        others = np.zeros(len(basis.functions))
+        others[0] = 1.0
+        for place, function in enumerate(basis.functions):
+            if function.column == column and (column, function.level) not in unseen:
+                others[place] = -1.0
+        found[column] = others
+    return found
+
+
+def _is_empty(others: Floats, gram: ScaledGram) -> bool:
+    """Return whether X'X shows no rows in which a combination of functions is not zero."""
+    scaled = others / gram.scales
+    rows = float(scaled @ gram.value @ scaled)
+    return rows <= _UNLISTED * gram.sigma * float(scaled @ scaled)

@@ -24,6 +24,7 @@ from dpfit.engine.constants import RangeConstants, Shares
 from dpfit.engine.ranges.histograms import ColumnCounter
 from dpfit.engine.ranges.marginal import Marginal, on_simplex
 from dpfit.engine.ranges.powers import locate
+from dpfit.engine.ranges.zeros import with_powers
 from dpfit.release import Released
 from dpfit.statistics import Bins, EqualBins, PowerBins
 
@@ -31,6 +32,8 @@ __all__ = ["Unknown", "release_marginals"]
 
 # The rows in a tail, in standard deviations of their noise, that are kept however thin it is.
 _TAIL_EVIDENCE = 4.0
+# A target that powers of two do not show is looked at again, with so many times the budget.
+_MORE = 2.0
 # What is to be found out about a column: its range, how it is spread between bounds, or nothing.
 Unknown: TypeAlias = Literal["range"] | tuple[float, float] | None
 
@@ -83,14 +86,17 @@ class _Column:
     # Looks so far: at most three, and then zooms.
     looks: int = 0
     zooms: int = 0
+    # Whether powers of two are counted again if they show nothing, and what they showed.
+    is_target: bool = False
+    powers: Released[Floats] | None = None
 
     @classmethod
-    def start(cls, unknown: Unknown) -> _Column:
+    def start(cls, unknown: Unknown, *, is_target: bool = False) -> _Column:
         """Return a column of which nothing is known but its bounds."""
         if unknown is None:
             return cls(None)
         if unknown == "range":
-            return cls("powers")
+            return cls("powers", is_target=is_target)
         return cls(_Look(*unknown, is_bound=(True, True)), unknown)
 
     def bins(self, rows: float, sigma: float, constants: RangeConstants) -> Bins | None:
@@ -107,7 +113,14 @@ class _Column:
         look = self.next
         self.looks += 1
         if look == "powers":
+            is_first, released = self.powers is None, _together(self.powers, released)
+            self.powers = released
+            if not is_first:
+                constants = replace(constants, run_evidence=constants.run_evidence_again)
             low, high, is_seen = locate(released.value, released.sigma, rows, constants)
+            # If nothing but zeros is seen, other values may be hidden.
+            if self.is_target and is_first and (not is_seen or high <= 2.0**constants.least_power):
+                return
             if self.bounds is None:
                 self.is_seen, self.next = is_seen, _Look(low, high)
             else:
@@ -118,6 +131,10 @@ class _Column:
             return
         assert isinstance(look, _Look)
         self.marginal = _refine(self.marginal, look, released, rows, constants)
+        if self.is_target and self.powers is not None and not self.zooms:
+            edges = np.linspace(look.low, look.high, look.bins + 1)
+            bins = Released(look.counts(released), released.sigmas)
+            self.marginal = with_powers(self.marginal, edges, bins, self.powers, constants)
         if not self.zooms:
             self.first = self.marginal, released.sigma
         self.next = self._closer(look, released, rows, constants)
@@ -151,6 +168,16 @@ class _Column:
         return closer
 
 
+def _together(one: Released[Floats] | None, other: Released[Floats]) -> Released[Floats]:
+    """Return the counts of two looks at the same bins, weighted by their precision."""
+    if one is None:
+        return other
+    share = other.sigma**2 / (one.sigma**2 + other.sigma**2)
+    return Released(
+        share * one.value + (1.0 - share) * other.value, (math.sqrt(share) * one.sigma,)
+    )
+
+
 def release_marginals(
     counter: ColumnCounter, wanted: Sequence[Unknown], shares: Shares, constants: RangeConstants
 ) -> list[Marginal | None]:
@@ -177,7 +204,9 @@ def release_marginals(
     -------
     Everything is computed from released counts.
     """
-    columns = [_Column.start(unknown) for unknown in wanted]
+    columns = [_Column.start(unknown) for unknown in wanted[:-1]]
+    # Without the target's place, whatever the rest of the budget is spent on is worth nothing.
+    columns.append(_Column.start(wanted[-1], is_target=True))
     while True:
         _drop_hopeless_zooms(columns, counter, shares, constants)
         counted = [column.next is not None for column in columns]
@@ -204,10 +233,10 @@ def release_marginals(
 def _shares(columns: Sequence[_Column], shares: Shares) -> tuple[float, float]:
     """Return the shares of the budget for the next look at features and at the target."""
     features = all(column.zooms or column.next is None for column in columns[:-1])
-    return (
-        shares.feature_zoom if features else shares.feature_look,
-        shares.target_zoom if columns[-1].zooms else shares.target_look,
-    )
+    target = shares.target_zoom if columns[-1].zooms else shares.target_look
+    if columns[-1].next == "powers" and columns[-1].powers is not None:
+        target *= _MORE
+    return shares.feature_zoom if features else shares.feature_look, target
 
 
 def _drop_hopeless_zooms(
@@ -290,7 +319,7 @@ def _refine(
     counts, sigma = look.counts(released), released.sigma
     edges = np.linspace(look.low, look.high, look.bins + 1)
     if coarse is None:
-        first, last = _seen(counts, constants.end_evidence * sigma)
+        first, last = _seen(counts / sigma, constants)
         weights = _with_tails(counts[first : last + 1], max(rows, 1.0), sigma)
         found = _trim(edges[first : last + 2], weights)
         # The number of bins that were left out, and the one beyond the range.
@@ -340,16 +369,18 @@ def _with_tails(counts: Floats, rows: float, sigma: float) -> Floats:
     return result
 
 
-def _seen(counts: Floats, rare: float) -> tuple[int, int]:
-    """Return the first and the last bin that are above the noise.
+def _seen(counts: Floats, constants: RangeConstants) -> tuple[int, int]:
+    """Return the first and the last bin that are above the noise, given counts in units of it.
 
-    Counts are added up from either end until the sum is above `rare` times the root of the number
-    of bins, which noise alone rarely reaches. Otherwise a few bins of noise far out would end the
-    range.
+    Counts are added up from either end until their sum is above what noise alone rarely reaches,
+    which grows with the root of the number of bins. Otherwise a few bins of noise far out would end
+    the range. A bin that is clearly above the noise is seen alone: far from the end, the sum of
+    the bins before it may hide it.
     """
-    least = rare * np.sqrt(np.arange(1, counts.size + 1))
-    from_low = np.flatnonzero(np.cumsum(counts) > least)
-    from_high = np.flatnonzero(np.cumsum(counts[::-1]) > least)
+    least = constants.end_evidence * np.sqrt(np.arange(1, counts.size + 1))
+    alone = counts > constants.alone_evidence
+    from_low = np.flatnonzero((np.cumsum(counts) > least) | alone)
+    from_high = np.flatnonzero((np.cumsum(counts[::-1]) > least) | alone[::-1])
     if not from_low.size or not from_high.size:
         return 0, counts.size - 1
     first, last = int(from_low[0]), counts.size - 1 - int(from_high[0])

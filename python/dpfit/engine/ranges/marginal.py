@@ -112,18 +112,18 @@ class Marginal:
 
     def width_at(self, point: float) -> float:
         """Return the width of the bin that contains a point."""
-        place = self._bin(point)
-        return float(self.edges[place + 1] - self.edges[place])
+        low, high = self.edges_at(point)
+        return high - low
 
     def edges_at(self, point: float) -> tuple[float, float]:
         """Return the edges of the bin that contains a point."""
         place = self._bin(point)
-        return float(self.edges[place]), float(self.edges[place + 1])
+        return self._edges[place], self._edges[place + 1]
 
     def middle_at(self, point: float) -> float:
         """Return the middle of the bin that contains a point."""
-        place = self._bin(point)
-        return float(self.edges[place] + self.edges[place + 1]) / 2
+        low, high = self.edges_at(point)
+        return (low + high) / 2
 
     def stands_alone(self, point: float, share: float) -> bool:
         """Return whether a point's bin has far more weight than the bins next to it.
@@ -132,17 +132,21 @@ class Marginal:
         are narrower than one.
         """
         place = self._bin(point)
-        beside = [*self.weights[max(place - 1, 0) : place], *self.weights[place + 1 : place + 2]]
-        return bool(max(beside, default=0.0) < share * self.weights[place])
+        beside = self._weights[max(place - 1, 0) : place] + self._weights[place + 1 : place + 2]
+        return max(beside, default=0.0) < share * self._weights[place]
 
     def _bin(self, point: float) -> int:
         # Much faster than NumPy for one number.
         place = bisect.bisect_right(self._edges, point) - 1
-        return min(max(place, 0), self.weights.size - 1)
+        return min(max(place, 0), len(self._edges) - 2)
 
     @functools.cached_property
     def _edges(self) -> list[float]:
         return cast("list[float]", self.edges.tolist())
+
+    @functools.cached_property
+    def _weights(self) -> list[float]:
+        return cast("list[float]", self.weights.tolist())
 
     def points(self) -> tuple[Floats, Floats]:
         """Return the middles of the bins and their shares of the weight."""

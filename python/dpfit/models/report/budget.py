@@ -78,6 +78,13 @@ def _of_fit(record: PrivacyRecord) -> list[Html]:
     ]
 
 
+# A copy may be older than the file that pays now.
+_COPIED = (
+    "The ledger file was copied, restored or moved. It does not contain what was spent in the "
+    "other file since then."
+)
+
+
 def _of_ledger(ledger: Ledger, provenance: Provenance | None) -> list[Html]:
     """Return the history of the ledger, with the entry of this fit."""
     entries, left = ledger.history(), ledger.remaining()
@@ -119,6 +126,7 @@ def _of_ledger(ledger: Ledger, provenance: Provenance | None) -> list[Html]:
             element("strong", rest),
             " can still be paid for (the empty part of the bar).",
         ),
+        *([element("p", element("strong", _COPIED))] if ledger.is_copy() else []),
         share_bar(segments, "Shares of the ledger's budget by entry"),
         table(["paid for", "entry", "when (UTC)", "cost", "share"], rows, style="small"),
     ]

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpfit._typing import Floats
 from dpfit.models.names import distinct
-from dpfit.models.numbers import date_text, number_text
+from dpfit.models.numbers import date_pair, number_text
 from dpfit.models.report.bars import Segment, axis_of_bars, interval_bar, legend, share_bar
 from dpfit.models.report.markup import Child, Html, element, joined, name_of
 from dpfit.models.report.scales import Scale, points, tick_texts, ticks
@@ -144,7 +144,7 @@ def _axes(model: Model, shape: _Shape, across: Scale, up: Scale) -> list[Html]:
     ends = np.asarray(shape.x, dtype=np.float64)[[0, -1]].tolist()
     kind = model.columns[shape.column]
     if kind.is_date:
-        marks = list(zip(ends, map(date_text, ends), strict=True))
+        marks = list(zip(ends, date_pair(*ends), strict=True))
     elif kind.is_binary:
         marks = [(0.0, "0"), (1.0, "1")]
     else:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from dpfit.models.names import distinct
-from dpfit.models.numbers import NONE, interval_ends, number_text, p_text, range_texts
+from dpfit.models.numbers import NONE, interval_ends, number_text, p_text
 from dpfit.models.report.bars import axis_of_bars, error_bar, interval_bar, legend
 from dpfit.models.report.markup import Child, Html, element, joined, name_of
 from dpfit.models.report.scales import Scale
@@ -47,12 +45,7 @@ def terms_section(summary: Summary, of_rows: Summary) -> Html:
         numbers[end][i] * factors[i] for i in drawn for end in ("low", "high", "estimate")
     )
     names = distinct([str(name) for name in numbers["term"]], _LONGEST)
-    ranges = range_texts(
-        [
-            None if low is None else np.array([low, high])
-            for low, high in zip(numbers["range_low"], numbers["range_high"], strict=True)
-        ]
-    )
+    ranges = [_range(row[-1]) for row in summary.rows]
     rows: list[list[Child]] = []
     for i, name in enumerate(names):
         shown = name_of(name)
@@ -107,6 +100,15 @@ def terms_section(summary: Summary, of_rows: Summary) -> Html:
         *(element("p", note, class_="note") for note in summary.notes),
         id="coefficients",
     )
+
+
+def _range(text: str) -> Child:
+    """Return a range that a line breaks between its ends only: dates contain hyphens."""
+    low, to, high = text.partition(" to ")
+    if not to:
+        return text
+    ends = [element("span", end.strip(), class_="unbroken") for end in (low, high)]
+    return joined(ends[0], to, ends[1])
 
 
 def _factor(numbers: dict[str, Any], place: int) -> float | None:
