@@ -42,6 +42,7 @@ class Code(enum.StrEnum):
     WRONG_TYPE = "wrong-type"
     TEXT_COLUMN = "text-column"
     DATE_COLUMN = "date-column"
+    NOT_DATES = "not-dates"
     TEXT_TARGET = "text-target"
     COLUMNS_DIFFER = "columns-differ"
     LENGTHS_DIFFER = "lengths-differ"

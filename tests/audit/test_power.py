@@ -89,6 +89,7 @@ def test_transcripts_find_85_percent(estimator):
         (PAPER[3], 2500),
         *slow((PAPER[0], 6000), (PAPER[1], 6000), (PAPER[2], 6000)),
         *slow((PUBLIC[0], 10_000), (PUBLIC[1], 10_000)),
+        *slow((MODELS[0], 12_000), (MODELS[1], 12_000)),
     ],
     ids=lambda case: name(case) if hasattr(case, "fit") else "",
 )

@@ -147,15 +147,42 @@ def test_a_fit_that_fails_after_the_charge_says_so(place, monkeypatch, capsys):
 
 def test_models_are_added_once(place, run):
     run("ledger add study.dpl model.json --mu 0.1,2 --other 0.2,1e-8 --what 'a table'")
-    model, release, other = history(place)
+    other, model, release = history(place)
     assert (model.what, model.mu, model.kind) == ("model.json", gdp_mu(1.0, 1e-6), "added")
     assert model.files[0].name == "model.json"
     assert (release.what, release.mu, release.times) == ("a table", 0.1, 2)
     assert (other.mu, other.epsilon, other.delta) == (None, 0.2, 1e-8)
-    assert "charged already, as entry 1" in run("ledger add study.dpl model.json", 1)
+    assert "charged already, as entry 2" in run("ledger add study.dpl model.json", 1)
     run(f"{FIT} --ledger study.dpl -o m.json -q")
     assert "charged already, as entry 4" in run("ledger add study.dpl m.json", 1)
     assert len(history(place)) == 4
+    message = run("ledger add study.dpl --other 0.1 --what table", 1)
+    assert "epsilon = 0, delta = 0 for releases that are not Gaussian left" in message
+
+
+def test_a_part_is_set_aside_for_other_releases(place, run):
+    create = "ledger create aside.dpl --epsilon 2 --dataset Diamonds"
+    assert "EPSILON[,DELTA]" in run(f"{create} --other 0.5,1e-7,2", 2)
+    assert "part of --epsilon" in run("ledger create a.dpl --mu 1 --dataset x --other 0.5", 2)
+    text = run(f"{create} --other 0.5,1e-7")
+    assert "Set aside epsilon 0.5, delta 1e-07, for releases that are not Gaussian\n" in text
+    run("ledger add aside.dpl --mu 0.1 --what fit")
+    run("ledger add aside.dpl --other 0.5,1e-7 --what table")
+    found = json.loads(run("ledger show aside.dpl --json"))
+    assert found["set_aside"] == {"epsilon": 0.5, "delta": 1e-7}
+    assert "epsilon = 0, delta = 0 for" in run("ledger add aside.dpl --other 1e-6 --what x", 1)
+
+
+def test_a_ledger_is_not_an_output(place, run):
+    before = (place / "study.dpl").read_bytes()
+    for line in (
+        f"{FIT} --force -o study.dpl",
+        "predict model.json visits.csv -o study.dpl",
+        "schema infer visits.csv --force -o study.dpl",
+        "show model.json --html study.dpl",
+    ):
+        assert "it is a ledger" in run(line, 1), line
+    assert (place / "study.dpl").read_bytes() == before
 
 
 def test_nothing_is_added_if_one_cost_is_too_high(place, run):
@@ -180,7 +207,7 @@ def test_a_copy_is_shown_with_a_note_and_can_be_adopted(place, quick, run):
     done = tool.dpfit(place, "ledger show copy.dpl", program=quick)
     assert done.returncode == 0
     assert b"dpfit ledger adopt" in done.stderr
-    hint = "dpfit ledger adopt LEDGER goes on with this file"
+    hint = "dpfit ledger adopt LEDGER continues with this file"
     assert hint in run(f"{FIT} --ledger copy.dpl -o m.json", 1)
     assert "went on with a file" in run("ledger adopt copy.dpl")
     run(f"{FIT} --ledger copy.dpl -o m.json -q")

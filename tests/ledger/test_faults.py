@@ -13,7 +13,7 @@ import traceback
 import numpy as np
 import pytest
 
-from dpfit import AdaSSP, Ledger, LedgerError, LedgerWarning
+from dpfit import AdaSSP, Ledger, LedgerError, LedgerWarning, PrivateLinearRegression, load
 from dpfit.exceptions import Code
 from dpfit.release import Releaser
 
@@ -336,6 +336,25 @@ def test_a_second_name_is_refused(path, monkeypatch):
     """SQLite keeps a log by name, so that one name would not see what the other spent."""
     os.link(path, path.with_name("second.dpl"))
     refuses(path, monkeypatch, Code.COPIED)
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
+def test_a_ledger_is_not_replaced_by_a_model(path, ending, tmp_path):
+    model = PrivateLinearRegression(mu=0.1).fit(np.ones((20, 1)), np.ones(20))
+    (tmp_path / "link").symlink_to(path)
+    content = path.read_bytes()
+    for name in (path, tmp_path / "link") if not ending else (f"{path}{ending}",):
+        for save in (model.save, model.report):
+            with pytest.raises(FileExistsError, match="it is a ledger"):
+                save(name)
+    assert path.read_bytes() == content
+    # Other files are replaced, also databases.
+    other = tmp_path / "other.db"
+    connection = sqlite3.connect(other)
+    connection.execute("CREATE TABLE x (y)")
+    connection.close()
+    model.save(other)
+    load(other)
 
 
 def test_another_ledger_in_the_same_place_is_noticed(path):

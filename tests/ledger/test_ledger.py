@@ -1,4 +1,4 @@
-"""A ledger by itself: what fits into its budget, what it remembers, and how it is passed on."""
+"""A ledger by itself: what it remembers, whom it charges, and how it is passed on."""
 
 import copy
 import math
@@ -9,15 +9,14 @@ import sys
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import dpfit
-from dpfit import BudgetExceeded, Ledger, LedgerError, ParameterError
-from dpfit.accounting import Charge, GDPAccountant, gdp_mu
-from dpfit.accounting._ledger_budget import charged, fits, remaining
-from dpfit.accounting._ledger_entries import Settings
+from dpfit import Ledger, LedgerError, ParameterError
+from dpfit.accounting import Charge, gdp_mu
+from dpfit.accounting._ledger_budget import charged
 from dpfit.exceptions import Code
+
+from .settings import whole
 
 BUDGET = {"epsilon": 2.0, "delta": 1e-6, "dataset": "NHANES 2017"}
 
@@ -25,13 +24,6 @@ BUDGET = {"epsilon": 2.0, "delta": 1e-6, "dataset": "NHANES 2017"}
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "study.dpl"
-
-
-def whole(mu=1.0, **others):
-    """Return the settings of a ledger."""
-    values = {"ledger": "a", "dataset": "x", "unit": None, "rows_per_unit": 1, "created": ""}
-    values |= {"neighbors": "add_remove", "epsilon": None, "delta": 1e-6, "mu": mu}
-    return Settings(**values | others)
 
 
 def test_a_ledger_keeps_what_it_was_created_with(path):
@@ -68,6 +60,12 @@ def test_the_file_is_in_the_wal_mode(path):
         ({"unit": "person", "rows_per_unit": 0}, "rows_per_unit must be"),
         ({"rows_per_unit": 2}, "requires unit"),
         ({"neighbors": "other"}, "neighbors must be"),
+        ({"other_epsilon": -0.1}, "other_epsilon must be"),
+        ({"other_delta": math.nan}, "other_delta must be"),
+        ({"other_epsilon": 2.0}, "other_epsilon must be below"),
+        ({"other_delta": 1e-6}, "other_delta must be below"),
+        ({"other_epsilon": math.nextafter(2.0, 0.0)}, "nothing is left"),
+        ({"epsilon": None, "mu": 1.0, "other_epsilon": 0.1}, "not of mu"),
     ],
 )
 def test_wrong_parameters_create_no_file(path, change, words):
@@ -82,161 +80,6 @@ def test_a_file_is_never_replaced(path):
         Ledger.create(path, **BUDGET)
     assert error.value.code is Code.EXISTS
     assert len(Ledger(path).history()) == 1
-
-
-def test_the_budget_is_used_to_the_last_bit(path):
-    ledger = Ledger.create(path, mu=1.0, dataset="x")
-    for _ in range(4):
-        ledger.add("a quarter", mu=0.5)
-    assert ledger.remaining().mu == 0.0
-    assert ledger.remaining().epsilon == 0.0
-    with pytest.raises(BudgetExceeded):
-        ledger.add("a little", mu=1e-150)
-    assert len(ledger.history()) == 4
-
-
-def test_costs_that_doubles_would_lose_are_counted(path):
-    """In doubles, 1 + 1e-20 is 1."""
-    ledger = Ledger.create(path, mu=1.0, dataset="x")
-    ledger.add("a little", mu=1e-10)
-    with pytest.raises(BudgetExceeded):
-        ledger.add("all", mu=1.0)
-    ledger.add("almost all", mu=math.nextafter(1.0, 0.0))
-
-
-@settings(deadline=None, max_examples=200)
-@given(
-    st.floats(1e-6, 100.0),
-    st.lists(st.tuples(st.floats(1e-9, 1.0), st.integers(1, 1000)), max_size=10),
-)
-def test_what_remains_can_be_spent_and_nothing_more(mu, costs):
-    entries = []
-    for cost, times in costs:
-        charge = Charge(what="x", mu=cost * mu, times=times)
-        within = sum(Fraction(c.mu) ** 2 * c.times for c in [*entries, charge]) <= Fraction(mu) ** 2
-        assert fits(whole(mu), [*entries, charge]) == within
-        if within:
-            entries.append(charge)
-    left = remaining(whole(mu), entries)
-    if left.mu > 0.0:
-        assert fits(whole(mu), [*entries, Charge(what="x", mu=left.mu)])
-    above = math.nextafter(left.mu, math.inf)
-    assert not fits(whole(mu), [*entries, Charge(what="x", mu=above)])
-    if left.epsilon:
-        asked = gdp_mu(left.epsilon, left.delta)
-        assert fits(whole(mu), [*entries, Charge(what="x", mu=asked)])
-        # And hardly more: epsilon is not rounded down by more than it has to be.
-        more = min(left.epsilon * (1 + 1e-9), 1000.0)
-        assert more == 1000.0 or gdp_mu(more, left.delta) > left.mu
-
-
-@settings(deadline=None, max_examples=60)
-@given(
-    st.lists(st.tuples(st.floats(1e-3, 0.5), st.floats(1e-9, 4e-7)), min_size=1, max_size=5),
-    st.lists(st.floats(0.01, 0.3), max_size=5),
-)
-def test_other_mechanisms_are_added_as_the_accountant_adds_them(others, mus):
-    settings = whole(gdp_mu(3.0, 1e-6), epsilon=3.0)
-    accountant = GDPAccountant()
-    costs = [Charge(what="x", epsilon=epsilon, delta=delta) for epsilon, delta in others]
-    costs += [Charge(what="x", mu=mu) for mu in mus]
-    from dpfit.accounting import ApproximateRelease, Release
-
-    for epsilon, delta in others:
-        accountant.add(
-            ApproximateRelease(
-                mechanism="m",
-                statistic="s",
-                epsilon=epsilon,
-                delta=delta,
-                neighbors="add_remove",
-            )
-        )
-    for mu in mus:
-        accountant.add(Release(statistic="s", sensitivity=1.0, mu=mu, neighbors="add_remove"))
-    try:
-        within = accountant.epsilon(1e-6) <= 3.0
-    except ParameterError:
-        within = False
-    assert fits(settings, costs) == within
-
-
-def test_a_budget_in_mu_pays_for_gaussian_releases_only(path):
-    ledger = Ledger.create(path, mu=1.0, dataset="x")
-    with pytest.raises(BudgetExceeded, match="not Gaussian"):
-        ledger.add("table", epsilon=0.01)
-    assert ledger.epsilon is None
-
-
-def test_other_releases_may_use_up_epsilon_and_delta(path):
-    ledger = Ledger.create(path, epsilon=1.0, delta=1e-6, dataset="x")
-    ledger.add("first", epsilon=0.5, delta=1e-6)
-    with pytest.raises(BudgetExceeded, match="delta is taken from the ledger's 1e-06"):
-        ledger.add("second", epsilon=0.1, delta=1e-9)
-    ledger.add("third", epsilon=0.5)
-    assert ledger.remaining().mu == 0.0
-
-
-@pytest.mark.parametrize(
-    "cost",
-    [
-        {},
-        {"mu": 1.0, "epsilon": 1.0},
-        {"mu": 1.0, "delta": 1e-6},
-        {"mu": math.inf},
-        {"mu": 0.0},
-        {"epsilon": 0.0},
-        {"epsilon": 1.0, "delta": -1.0},
-        {"mu": 0.1, "times": 0},
-    ],
-)
-def test_wrong_costs_are_refused(path, cost):
-    ledger = Ledger.create(path, **BUDGET)
-    with pytest.raises(ParameterError):
-        ledger.add("table", **cost)
-    with pytest.raises(ParameterError):
-        ledger.add("", mu=0.1)
-    assert ledger.history() == ()
-
-
-def test_several_charges_are_all_written_or_none(path):
-    ledger = Ledger.create(path, mu=1.0, dataset="x")
-    with pytest.raises(BudgetExceeded):
-        ledger.reserve(Charge(what="a", mu=0.5), Charge(what="b", mu=0.9))
-    assert ledger.history() == ()
-    first, second = ledger.reserve(Charge(what="a", mu=0.5), Charge(what="b", mu=0.5, times=3))
-    assert ledger.history() == (first, second)
-    assert (first.number, second.number) == (1, 2)
-
-
-@pytest.mark.parametrize(
-    "cost",
-    [
-        {"mu": 0.5, "times": -4},
-        {"mu": 0.5, "times": 0},
-        {"mu": -0.5},
-        {"mu": math.nan},
-        {"mu": math.inf},
-        {"epsilon": -1.0},
-        {"epsilon": 0.1, "delta": -1e-7},
-        {},
-    ],
-)
-def test_no_charge_gives_back_budget(path, cost):
-    ledger = Ledger.create(path, epsilon=1.0, delta=1e-6, dataset="x")
-    ledger.reserve(Charge(what="all", mu=ledger.mu))
-    with pytest.raises(ParameterError):
-        ledger.reserve(Charge(what="less than nothing", **cost))
-    assert ledger.remaining().mu == 0.0
-    assert len(ledger.history()) == 1
-
-
-def test_to_check_is_not_to_spend(path):
-    ledger = Ledger.create(path, mu=1.0, dataset="x")
-    ledger.check(Charge(what="a", mu=1.0))
-    with pytest.raises(BudgetExceeded):
-        ledger.check(Charge(what="a", mu=1.1))
-    assert ledger.history() == ()
 
 
 ROWS = Charge(what="fit", mu=0.25, protects_units=False)

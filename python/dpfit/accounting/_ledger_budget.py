@@ -8,8 +8,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpfit._rounding import fraction_down, fraction_up, root_of_ratio_down
-from dpfit.accounting._checks import DELTA_RANGE, EPSILON_RANGE
-from dpfit.accounting._ledger_entries import Charge, LedgerEntry, Remaining, Settings
+from dpfit.accounting._checks import EPSILON_RANGE
+from dpfit.accounting._ledger_entries import (
+    Charge,
+    LedgerEntry,
+    Remaining,
+    Settings,
+    gaussian_rest,
+)
 from dpfit.accounting.gdp import gdp_epsilon, gdp_mu
 from dpfit.accounting.statement import rounded_down, rounded_up
 from dpfit.exceptions import BudgetExceeded, ParameterError
@@ -72,21 +78,20 @@ def charged(settings: Settings, entries: Sequence[LedgerEntry], charge: Charge) 
 
 
 def fits(settings: Settings, costs: Iterable[LedgerEntry | Charge]) -> bool:
-    """Return whether costs together are within the budget.
+    """Return whether costs, in the order in which they are paid, are within the budget.
 
     Privacy
     -------
-    Sums are exact. If some costs are not Gaussian, their epsilons and deltas are subtracted from
-    the budget, and the others have to fit into the rest, as in `GDPAccountant`.
+    Sums are exact. The budget is divided between Gaussian and other costs before the first Gaussian
+    one, and not changed after that: whoever could choose later, by looking at results, could
+    exceed delta (``docs/privacy/ledger.md``).
     """
+    costs = tuple(costs)
     squares, epsilon, delta = _sums(costs)
-    if epsilon == delta == 0:
-        return squares <= Fraction(settings.mu) ** 2
-    if settings.epsilon is None:
+    most = _for_others(settings, costs)
+    if epsilon > most[0] or delta > most[1]:
         return False
-    if epsilon > Fraction(settings.epsilon) or delta > Fraction(settings.delta):
-        return False
-    return squares == 0 or squares <= Fraction(_gaussian_budget(settings, epsilon, delta)) ** 2
+    return squares <= Fraction(_gaussian_budget(settings, costs)) ** 2
 
 
 def remaining(settings: Settings, entries: Sequence[LedgerEntry]) -> Remaining:
@@ -96,8 +101,8 @@ def remaining(settings: Settings, entries: Sequence[LedgerEntry]) -> Remaining:
     -------
     Rounded down: a fit that asks for it can be paid.
     """
-    squares, epsilon, delta = _sums(entries)
-    left = Fraction(_gaussian_budget(settings, epsilon, delta)) ** 2 - squares
+    squares = _sums(entries)[0]
+    left = Fraction(_gaussian_budget(settings, entries)) ** 2 - squares
     mu = root_of_ratio_down(left.numerator, left.denominator, 0) if left > 0 else 0.0
     return Remaining(mu, _affordable_epsilon(mu, settings.delta), settings.delta)
 
@@ -105,7 +110,7 @@ def remaining(settings: Settings, entries: Sequence[LedgerEntry]) -> Remaining:
 def exceeded(
     path: str, settings: Settings, entries: Sequence[LedgerEntry], cost: Charge
 ) -> BudgetExceeded:
-    """Return the error for a cost that is not left, with what is."""
+    """Return the error for a cost that exceeds what is left, which it states."""
     if cost.mu is None and settings.epsilon is None:
         return BudgetExceeded(
             f"the budget of the ledger {path!r} is a mu, from which a release that is not Gaussian "
@@ -113,18 +118,27 @@ def exceeded(
             subject="ledger",
             hint="Ledger.create(path, epsilon=..., delta=...)",
         )
-    left = remaining(settings, entries)
     asked = f"{cost.times} x " if cost.times > 1 else ""
     hint = None
     if cost.mu is not None:
+        left = remaining(settings, entries)
         asked += f"mu = {rounded_up(cost.mu)}"
+        rest = f"mu = {rounded_down(left.mu)}"
+        if left.epsilon is not None:
+            rest += f" (epsilon = {rounded_down(left.epsilon)} at delta = {left.delta:g})"
     else:
-        hint = f"it is not Gaussian, so its delta is taken from the ledger's {settings.delta:g}"
+        (_, *spent), most = _sums(entries), _for_others(settings, entries)
         guarantee = (rounded_up(cost.epsilon or 0.0), rounded_up(cost.delta or 0.0))
         asked += "epsilon = {}, delta = {}".format(*guarantee)
-    rest = f"mu = {rounded_down(left.mu)}"
-    if left.epsilon is not None:
-        rest += f" (epsilon = {rounded_down(left.epsilon)} at delta = {left.delta:g})"
+        # Zero instead of minus zero.
+        left_over = [fraction_down(a - b) or 0.0 for a, b in zip(most, spent, strict=True)]
+        rest = "epsilon = {}, delta = {}".format(*map(rounded_down, left_over))
+        if any(entry.mu is not None for entry in entries):
+            rest += " for releases that are not Gaussian"
+            hint = (
+                "after the first Gaussian release, others are paid from what was set aside: "
+                "Ledger.create(..., other_epsilon=..., other_delta=...)"
+            )
     return BudgetExceeded(
         f"{cost.what} needs {asked}, and the ledger {path!r} of {settings.dataset!r} has {rest} "
         "left",
@@ -134,7 +148,7 @@ def exceeded(
 
 
 def _affordable_epsilon(mu: float, delta: float) -> float | None:
-    """Return the largest epsilon, but for a few ulps, whose mu at delta is at most a given one.
+    """Return the largest epsilon, up to a few ulps, whose mu at delta is at most a given one.
 
     Returns
     -------
@@ -175,17 +189,37 @@ def _sums(costs: Iterable[LedgerEntry | Charge]) -> tuple[Fraction, Fraction, Fr
     return sum((Fraction(mu) ** 2 * n for mu, n in squares.items()), Fraction()), epsilon, delta
 
 
-def _gaussian_budget(settings: Settings, epsilon: Fraction, delta: Fraction) -> float:
-    """Return the mu of all Gaussian costs that other costs leave room for."""
-    if epsilon == delta == 0:
-        return settings.mu
+def _set_aside(
+    settings: Settings, costs: Sequence[LedgerEntry | Charge]
+) -> tuple[Fraction, Fraction]:
+    """Return the epsilon and delta that Gaussian costs may not use.
+
+    It is what was set aside, or what was spent before the first Gaussian cost if that is more.
+    """
+    first = next((place for place, cost in enumerate(costs) if cost.mu is not None), len(costs))
+    _, epsilon, delta = _sums(costs[:first])
+    return (
+        max(epsilon, Fraction(settings.other_epsilon)),
+        max(delta, Fraction(settings.other_delta)),
+    )
+
+
+def _for_others(
+    settings: Settings, costs: Sequence[LedgerEntry | Charge]
+) -> tuple[Fraction, Fraction]:
+    """Return the epsilon and delta that all costs together may have that are not Gaussian."""
     if settings.epsilon is None:
-        return 0.0
-    rest_epsilon = fraction_down(Fraction(settings.epsilon) - epsilon)
-    rest_delta = fraction_down(Fraction(settings.delta) - delta)
-    if rest_epsilon < EPSILON_RANGE[0] or rest_delta < DELTA_RANGE[0]:
-        return 0.0
-    return gdp_mu(rest_epsilon, rest_delta)
+        return Fraction(), Fraction()
+    if any(cost.mu is not None for cost in costs):
+        return _set_aside(settings, costs)
+    return Fraction(settings.epsilon), Fraction(settings.delta)
+
+
+def _gaussian_budget(settings: Settings, costs: Sequence[LedgerEntry | Charge]) -> float:
+    """Return the mu of all Gaussian costs together that other costs leave room for."""
+    if settings.epsilon is None:
+        return settings.mu
+    return gaussian_rest(settings.epsilon, settings.delta, *_set_aside(settings, costs))
 
 
 def _incompatible(problem: str, hint: str) -> ParameterError:

@@ -6,12 +6,16 @@ import importlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from typing import Any, Self
 
+from dpfit._rounding import fraction_down
 from dpfit._typing import Neighbors
 from dpfit.accounting._checks import (
     DELTA_RANGE,
+    EPSILON_RANGE,
     check_count,
+    check_integer,
     check_name,
     check_neighbors,
     check_non_negative,
@@ -32,17 +36,24 @@ __all__ = [
     "Settings",
     "as_columns",
     "as_frame",
+    "gaussian_rest",
 ]
 
 ADOPTED = "adopted"
-"""The kind of the entry that goes on with a copy of the ledger; it alone has no cost."""
+"""The kind of the entry that adopts a copy of the ledger, the only kind without a cost."""
 
 _DELTA = 1e-6
+# What SQLite can store is larger.
+_MOST_TIMES = 10**15
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What was fixed when the ledger was created. `mu` is the whole budget."""
+    """What was fixed when the ledger was created.
+
+    `other_epsilon` and `other_delta` are set aside for costs that are not Gaussian; `mu` is the
+    rest, for Gaussian ones.
+    """
 
     ledger: str
     dataset: str
@@ -52,6 +63,8 @@ class Settings:
     epsilon: float | None
     delta: float
     mu: float
+    other_epsilon: float
+    other_delta: float
     created: str
 
     @classmethod
@@ -65,6 +78,8 @@ class Settings:
         unit: str | None,
         rows_per_unit: int | None,
         neighbors: Neighbors,
+        other_epsilon: float,
+        other_delta: float,
     ) -> Self:
         """Return the settings of a new ledger, with a random ID.
 
@@ -77,6 +92,8 @@ class Settings:
         delta = _DELTA if delta is None else check_within("delta", delta, DELTA_RANGE)
         if unit is None and rows_per_unit != 1:
             raise ParameterError("rows_per_unit requires unit", subject="rows_per_unit")
+        other_epsilon = check_non_negative("other_epsilon", other_epsilon)
+        other_delta = check_non_negative("other_delta", other_delta)
         return cls(
             ledger=secrets.token_hex(16),
             dataset=check_name("dataset", dataset),
@@ -87,9 +104,45 @@ class Settings:
             neighbors=check_neighbors(neighbors),
             epsilon=None if epsilon is None else float(epsilon),
             delta=delta,
-            mu=check_positive("mu", mu) if epsilon is None else gdp_mu(epsilon, delta),
+            mu=cls._gaussian(epsilon, delta, mu, other_epsilon, other_delta),
+            other_epsilon=other_epsilon,
+            other_delta=other_delta,
             created=utc_now(),
         )
+
+    @staticmethod
+    def _gaussian(
+        epsilon: float | None, delta: float, mu: Any, other_epsilon: float, other_delta: float
+    ) -> float:
+        if epsilon is None:
+            if other_epsilon or other_delta:
+                raise ParameterError(
+                    "other_epsilon and other_delta are parts of epsilon and delta, not of mu",
+                    subject="other_epsilon",
+                )
+            return check_positive("mu", mu)
+        check_within("epsilon", epsilon, EPSILON_RANGE)
+        if other_epsilon >= epsilon or other_delta >= delta:
+            name = "other_epsilon" if other_epsilon >= epsilon else "other_delta"
+            raise ParameterError(f"{name} must be below that of the ledger", subject=name)
+        found = gaussian_rest(epsilon, delta, Fraction(other_epsilon), Fraction(other_delta))
+        if not found:
+            raise ParameterError(
+                "nothing is left for Gaussian costs: other_epsilon or other_delta is too large",
+                subject="other_epsilon",
+            )
+        return found
+
+
+def gaussian_rest(
+    epsilon: float, delta: float, other_epsilon: Fraction, other_delta: Fraction
+) -> float:
+    """Return the mu that a budget allows beside other costs, rounded down; 0 if it is too small."""
+    rest = fraction_down(Fraction(epsilon) - other_epsilon)
+    rest_delta = fraction_down(Fraction(delta) - other_delta)
+    if rest < EPSILON_RANGE[0] or rest_delta < DELTA_RANGE[0]:
+        return 0.0
+    return gdp_mu(rest, rest_delta)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,12 +156,12 @@ class Charge:
     mu : float or None
         The cost of Gaussian releases; None if they are not Gaussian.
     epsilon, delta : float or None
-        The cost of other releases. Beside mu, they are for people to read.
+        The cost of other releases. Together with mu, they are for people to read.
     times : int
         How often the cost occurs.
     kind : {"fit", "added", "adopted"}
-        Whether a fit asks for it, or a person; or whether it is the decision to go on with a copy
-        of the ledger, which has no cost.
+        Whether it comes from a fit or was added by a person; or whether it is the decision to
+        continue with a copy of the ledger, which has no cost.
     neighbors : {"add_remove", "replace"}
         The neighbouring relation of the releases.
     protects_units : bool or None
@@ -141,13 +194,13 @@ class Charge:
     max_rows: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the cost."""
-        check_count("times", self.times)
-        if self.mu is not None:
-            check_positive("mu", self.mu)
-        for name in ("epsilon", "delta"):
+        """Check the cost, and convert its numbers to those of Python."""
+        times = check_integer("times", self.times, 1, _MOST_TIMES)
+        object.__setattr__(self, "times", times)
+        checks = {"mu": check_positive, "epsilon": check_non_negative, "delta": check_non_negative}
+        for name, check in checks.items():
             if getattr(self, name) is not None:
-                check_non_negative(name, getattr(self, name))
+                object.__setattr__(self, name, check(name, getattr(self, name)))
         if self.mu is None and self.epsilon is None and self.kind != ADOPTED:
             raise ParameterError("a charge needs mu, or epsilon (and delta)", subject="mu")
 
@@ -217,7 +270,7 @@ class LedgerEntry:
     time : str
         When it was written, in UTC.
     kind : {"fit", "added", "adopted"}
-        A fit; a cost that a person added; or the decision to go on with a copy of the ledger.
+        A fit; a cost that a person added; or the decision to continue with a copy of the ledger.
     user, host, process : str, str, int
         Who wrote it.
     what : str

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from dpfit._atomic_file import COMPANIONS, LEDGER
 from dpfit.exceptions import Code, LedgerError
 
 __all__ = ["VERSION", "create", "damaged", "identity", "mark", "read", "write"]
@@ -32,7 +33,6 @@ T = TypeVar("T")
 VERSION = 1
 """The version of the tables. A ledger with a higher one is refused."""
 
-_APPLICATION = 0x6470666C  # "dpfl", so that other SQLite files are not taken for ledgers
 # How long to wait for other processes, in seconds; and how long SQLite waits each time, during
 # which Ctrl-C is not noticed.
 _PATIENCE, _WAIT = 60.0, 0.5
@@ -41,7 +41,6 @@ _PASSING = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 # The second if a damaged name is part of SQLite's message.
 _PROBLEMS = (sqlite3.Error, UnicodeDecodeError)
 _MARK = "user.dpfit.ledger"
-_COMPANIONS = ("-wal", "-shm", "-journal")
 
 # Held while this process has a connection. Reentrant, because `act` may be interrupted by a signal
 # whose handler forks.
@@ -58,6 +57,7 @@ _TABLES = (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         ledger TEXT NOT NULL, dataset TEXT NOT NULL, unit TEXT, rows_per_unit INTEGER,
         neighbors TEXT NOT NULL, epsilon REAL, delta REAL NOT NULL, mu REAL NOT NULL,
+        other_epsilon REAL NOT NULL, other_delta REAL NOT NULL,
         created TEXT NOT NULL, checksum TEXT NOT NULL)""",
     """CREATE TABLE entries (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -87,7 +87,7 @@ def create(path: str, fill: Callable[[sqlite3.Connection], None]) -> None:
     A file that exists is never replaced. All tables are one transaction: after a crash the file is
     complete or not a ledger.
     """
-    for name in (f"{path}{ending}" for ending in _COMPANIONS):
+    for name in (f"{path}{ending}" for ending in COMPANIONS):
         if os.path.lexists(name):
             # SQLite would read it as a part of the new file.
             raise _error(path, Code.EXISTS, f"cannot be created: {name!r} exists")
@@ -102,14 +102,14 @@ def create(path: str, fill: Callable[[sqlite3.Connection], None]) -> None:
         with _errors_named(path), _connection(path, "rw") as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA application_id = {LEDGER}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
             for statement in _TABLES:
                 connection.execute(statement)
             fill(connection)
             connection.execute("COMMIT")
     except BaseException:
-        for name in (path, *(f"{path}{ending}" for ending in _COMPANIONS)):
+        for name in (path, *(f"{path}{ending}" for ending in COMPANIONS)):
             with contextlib.suppress(OSError):
                 os.unlink(name)
         raise
@@ -167,7 +167,7 @@ def read(path: str, act: Callable[[sqlite3.Connection], T]) -> T:
 
 
 def identity(path: str) -> str:
-    """Return what tells a file from its copies, and stays the same if it is renamed.
+    """Return what distinguishes a file from its copies and survives renaming it.
 
     It is the inode and, where there are extended attributes, the mark of :func:`mark`: inodes of
     deleted files are used again.
@@ -228,7 +228,7 @@ def _connect(path: str, mode: str) -> sqlite3.Connection:
 def _check_version(path: str, connection: sqlite3.Connection) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != _APPLICATION or version < 1:
+    if application != LEDGER or version < 1:
         raise _error(path, Code.UNREADABLE, "is not a dpfit ledger")
     if version > VERSION:
         raise _error(

@@ -164,7 +164,7 @@ def check_place(connection: sqlite3.Connection, path: str) -> None:
             "is still used, the budget would be spent twice",
             code=Code.COPIED,
             subject=path,
-            hint="Ledger(path).adopt() goes on with this file",
+            hint="Ledger(path).adopt() continues with this file",
         )
 
 

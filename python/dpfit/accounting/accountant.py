@@ -38,7 +38,8 @@ class GDPAccountant:
     Privacy
     -------
     The results of :meth:`epsilon` and :meth:`delta` hold for all events together. Each mechanism
-    may depend on the results of earlier ones. The Gaussian part follows from composition of
+    may depend on the results of earlier ones, but not how a budget is divided between Gaussian and
+    other events (``docs/privacy/ledger.md``). The Gaussian part follows from composition of
     Gaussian differential privacy (Dong, Roth and Su 2022, corollary 3.3), the sum of the parts from
     basic composition (Dwork and Roth 2014, theorem 3.16). Gaussian releases may be grouped even if
     others were made between them, because composition of trade-off functions does not depend on

@@ -52,7 +52,7 @@ class Bill:
         (self._entry,) = self._ledger.reserve(self._charge)
 
     def add_note(self, error: BaseException) -> None:
-        """Tell whoever sees the error if the entry was written before it."""
+        """Add a note to an error if the entry was written before it."""
         if self._entry is not None:
             error.add_note(
                 f"the fit failed after it was charged: entry {self._entry.number} of the ledger "

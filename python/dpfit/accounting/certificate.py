@@ -117,8 +117,9 @@ def _registry(record: PrivacyRecord) -> dict[str, Any]:
         "accounting": {"post_processing": _POST_PROCESSING, "composition": _accountant(record)},
         "implementation": {
             "preprocessing_and_hyperparameter_tuning": (
-                "Ranges of columns without public bounds were found with a part of the budget. "
-                "Settings were chosen without looking at the data."
+                "The distributions of columns were looked at with a part of the budget. The "
+                "guarantee assumes that bounds and other settings were chosen without looking at "
+                "the data, which dpfit cannot check."
             ),
             "mechanisms": mechanisms,
         },

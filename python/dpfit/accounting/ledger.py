@@ -81,6 +81,8 @@ class Ledger:
         unit: str | None = None,
         rows_per_unit: int | None = 1,
         neighbors: Neighbors = "add_remove",
+        other_epsilon: float = 0.0,
+        other_delta: float = 0.0,
     ) -> Self:
         """Create a ledger.
 
@@ -105,6 +107,9 @@ class Ledger:
             their mu. None refuses them. Not used if `unit` is None.
         neighbors : {"add_remove", "replace"}, default "add_remove"
             The neighbouring relation of all fits.
+        other_epsilon, other_delta : float, default 0
+            What is set aside for costs that are not Gaussian: fits of `TukeyEM`, and :meth:`add`
+            with `epsilon`. Without it, they can be paid only before the first Gaussian cost.
 
         Returns
         -------
@@ -118,7 +123,7 @@ class Ledger:
 
         Privacy
         -------
-        The budget cannot be changed later. `mu` is rounded down for epsilon and delta.
+        The budget and its parts cannot be changed later. `mu` is rounded down.
         """
         settings = Settings.checked(
             epsilon=epsilon,
@@ -128,6 +133,8 @@ class Ledger:
             unit=unit,
             rows_per_unit=rows_per_unit,
             neighbors=neighbors,
+            other_epsilon=other_epsilon,
+            other_delta=other_delta,
         )
         place = os.path.realpath(_checked_path(path))
 
@@ -176,8 +183,13 @@ class Ledger:
 
     @property
     def mu(self) -> float:
-        """The whole budget, rounded down."""
+        """The budget of Gaussian costs, rounded down: all that is not set aside for others."""
         return self._settings.mu
+
+    @property
+    def set_aside(self) -> tuple[float, float]:
+        """The epsilon and delta that are set aside for costs that are not Gaussian."""
+        return self._settings.other_epsilon, self._settings.other_delta
 
     @property
     def created(self) -> str:
@@ -185,7 +197,7 @@ class Ledger:
         return self._settings.created
 
     def remaining(self) -> Remaining:
-        """Return what is left of the budget.
+        """Return what is left of the budget for Gaussian costs: all fits but those of `TukeyEM`.
 
         Returns
         -------
@@ -321,7 +333,7 @@ class Ledger:
         return file.read(self._path, lambda connection: tables.is_copy(connection, self._path))
 
     def adopt(self) -> LedgerEntry:
-        """Go on with a ledger that was copied, restored or moved to another disk.
+        """Continue to use a ledger that was copied, restored or moved to another disk.
 
         Returns
         -------
@@ -381,8 +393,10 @@ class Ledger:
 def _checked_path(path: str | os.PathLike[str]) -> str:
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise must_be("ledger", "a path or a Ledger", repr(path))
-    found = os.fspath(path)
-    return found if isinstance(found, str) else os.fsdecode(found)
+    found = os.fsdecode(os.fspath(path))
+    if "\0" in found:
+        raise must_be("ledger", "a path without null characters", repr(found))
+    return found
 
 
 LedgerLike: TypeAlias = Ledger | str | os.PathLike[str]

@@ -167,9 +167,11 @@ def _detection(record: PrivacyRecord) -> str:
         missed = math.exp(-epsilon) * (1.0 - delta - _FALSE_POSITIVE_RATE)
         alarms = math.exp(min(epsilon, 9.0)) * _FALSE_POSITIVE_RATE + delta
         percent = _percent(min(1.0 - max(missed, 0.0), alarms))
+    article = "a" if record.neighbors == "replace" else "an"
     return (
-        "Someone who knows all other rows and accepts a 5 % false-positive rate detects in at "
-        f"most {percent:g} % of cases that the {record.unit_label} was {_happened(record)}."
+        "Someone who knows all other rows and accepts a 5 % false-positive rate detects "
+        f"{article} {_happened(record)} {record.unit_label} with a probability of at most "
+        f"{percent:g} %."
     )
 
 

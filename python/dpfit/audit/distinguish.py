@@ -1,7 +1,7 @@
 """Tell two samples of outputs apart: choose a test on one part of them, try it on the rest.
 
-A test is a score and a threshold. A quarter of the outputs serves to find directions, a quarter to
-choose the score and its threshold, and half to count errors. The limits on the error rates are
+A test is a score and a threshold. A fifth of the outputs serves to find directions, a fifth to
+choose the score and its threshold, and the rest to count errors. The limits on the error rates are
 therefore those of a fixed test.
 """
 
@@ -93,7 +93,7 @@ def distinguish(
     """
     fits = min(len(first), len(second))
     both = np.stack([_finite(first[:fits]), _finite(second[:fits])])
-    train, choose, test = np.split(both, [fits // 4, fits // 2], axis=1)
+    train, choose, test = np.split(both, [fits // 5, 2 * fits // 5], axis=1)
     candidates = _candidates(train, names)
     tables = _Table(choose.shape[1], risk / 4), _Table(test.shape[1], risk / 4)
     best: dict[str, tuple[float, int, float, float]] = {}

@@ -160,7 +160,7 @@ class AuditResult:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the error rates of the best test beside those that the claim allows.
+        """Draw the error rates of the best test next to those that the claim allows.
 
         Parameters
         ----------

@@ -171,6 +171,6 @@ def _of_models(rows: int) -> list[_Row]:
 
 
 def _edge(columns: int) -> Array:
-    """Return a vector of norm one but for the last bits, where scaling in floating point fails."""
+    """Return a vector whose norm is one up to the last bits, where scaling of floats fails."""
     vector = np.arange(1.0, columns + 1.0)
     return vector / np.linalg.norm(vector) * (1.0 + 2.0**-52)

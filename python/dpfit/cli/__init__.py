@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         exit_on_ctrl_c()
         code = _main(sys.argv[1:])
-        # All is done but for what Python does at exit, which would print a traceback.
+        # Only what Python does at exit is left, where Ctrl-C would print a traceback.
         ignore_ctrl_c()
         return code
     except KeyboardInterrupt:
@@ -53,7 +53,7 @@ def _exit_on_early_ctrl_c() -> None:
 
     An exception in an import may be printed by Python and forgotten.
     """
-    # The part of `signal` that is built into Python; the rest would be imported for milliseconds.
+    # The part of `signal` that is built into Python; importing the rest takes milliseconds.
     import _signal  # type: ignore[import-not-found]
 
     def leave(*_: object) -> None:

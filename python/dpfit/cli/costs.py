@@ -134,7 +134,7 @@ def cost_of_other(text: str) -> Cost:
 
 
 def _checked(act: Callable[[], T], option: str, text: str, form: str) -> T:
-    """Return ``act()``; if a number is out of range, name the option and its order."""
+    """Return ``act()``; if a number is out of range, name the option and what its numbers are."""
     try:
         return act()
     except ParameterError as error:

@@ -19,11 +19,12 @@ _MESSAGES = {
 # What to do on the command line. The hint of an error is for Python.
 _LEAVE_OUT = "leave the column out with --without"
 _HINTS = {
-    Code.COPIED: "dpfit ledger adopt LEDGER goes on with this file",
+    Code.COPIED: "dpfit ledger adopt LEDGER continues with this file",
     Code.DAMAGED: "restore a backup, and add what was spent since then (dpfit ledger add)",
     Code.DATE_COLUMN: f'give it the kind "date" in a schema (dpfit schema infer), or {_LEAVE_OUT}',
     Code.DELIMITER: "--delimiter sets the CSV delimiter",
     Code.MIXED_TYPES: f"correct the file, or {_LEAVE_OUT}",
+    Code.NOT_DATES: f"write dates like 2024-09-07 or 2024-09-07 14:30, or {_LEAVE_OUT}",
     Code.NOT_FINITE: "--missing drop leaves such rows out, --missing indicator keeps them",
     Code.NOT_UTF8: "iconv -f LATIN1 -t UTF-8 OLD.csv > NEW.csv",
     Code.NO_COLUMN: "dpfit schema infer DATA lists the columns",
@@ -40,6 +41,7 @@ _PREDICT_HINTS = {
     **_HINTS,
     Code.DATE_COLUMN: "",
     Code.MIXED_TYPES: "correct the file",
+    Code.NOT_DATES: "write dates like 2024-09-07 or 2024-09-07 14:30",
     Code.NOT_FINITE: "--missing empty leaves the predictions of such rows empty",
     Code.TEXT_COLUMN: "",
     Code.WRONG_TYPE: "",
@@ -49,7 +51,7 @@ _ABOUT_FILES = {Code.SCHEMA, Code.UNREADABLE}
 
 
 class CommandError(Exception):
-    """A command cannot go on.
+    """A command cannot continue.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ __all__ = [
 
 # Why a column that should be numbers may contain strings.
 NUMBERS_AS_STRINGS = (
-    "in CSV, a single word or a decimal comma (3,5) turns a numeric column into strings"
+    "in CSV, a single word or a decimal comma (3,5) turns a numeric column into strings; write 3.5"
 )
 
 _MODEL_FILES = "MODEL is a file that dpfit fit wrote"

@@ -23,7 +23,7 @@ def exit_on_ctrl_c() -> None:
     -----
     An exception would do in most places. But one that is raised in an import, a destructor or a
     callback may be replaced by another, or printed and forgotten: then a traceback is shown, or the
-    command goes on. A command that writes a file removes it first (`dpfit.cli.outputs`).
+    command continues. A command that writes a file removes it first (`dpfit.cli.outputs`).
     """
     _handle(signal.SIGINT, lambda number, _: leave(number))
 

@@ -32,7 +32,7 @@ __all__ = [
     "TableFormat",
     "Unit",
     "Weight",
-    "check_budget",
+    "check_privacy",
     "input_path",
     "output_path",
     "plot_format",
@@ -64,19 +64,22 @@ def output_path(text: str | Path) -> Path:
 
 
 def plot_format(path: Path) -> str:
-    """Return the format of a plot, which the ending of its name tells."""
+    """Return the format of a plot, given by the ending of its name."""
     ending = path.suffix.lower().lstrip(".")
     if ending not in ("png", "svg", "pdf"):
         raise wrong_use(f"--plot {str(path)!r} must end in .png, .svg or .pdf")
     return ending
 
 
-def check_budget(
+def check_privacy(
+    *,
     epsilon: float | None,
     delta: float | None,
     mu: float | None,
     unit: str | None,
     max_rows: int | None,
+    weight: str | None,
+    max_weight: float | None,
 ) -> None:
     """Check what a fit or an evaluation may spend and protects, before anything is read."""
     from dpfit._parameters import budget
@@ -85,6 +88,8 @@ def check_budget(
         raise wrong_use("no privacy budget is given", "--epsilon 1 is a common choice")
     if (unit is None) != (max_rows is None):
         raise wrong_use("--unit and --max-rows go together", "give both or neither")
+    if (weight is None) != (max_weight is None):
+        raise wrong_use("--weight and --max-weight go together", "give both or neither")
     budget(epsilon, delta, mu)
 
 
@@ -102,7 +107,7 @@ def _format_name(text: str) -> str:
 
 
 class Command(typer.core.TyperCommand):
-    """A command, whose help lists the file formats beside ``--format``."""
+    """A command whose help lists the file formats next to ``--format``."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
@@ -151,20 +156,16 @@ Delimiter: TypeAlias = Annotated[
 ]
 Weight: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--weight",
+    privacy(
         metavar="COLUMN",
-        rich_help_panel="Privacy",
         help="A column of weights, such as survey weights. It is not a feature. Needs "
         "--max-weight.",
     ),
 ]
 MaxWeight: TypeAlias = Annotated[
     float | None,
-    typer.Option(
-        "--max-weight",
+    privacy(
         metavar="NUMBER",
-        rich_help_panel="Privacy",
         help="Public upper bound on weights; larger ones are clipped. Needs --weight.",
     ),
 ]

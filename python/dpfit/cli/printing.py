@@ -111,7 +111,7 @@ def is_terminal() -> bool:
 
 @contextlib.contextmanager
 def progress(text: str) -> Iterator[Callable[[str], Any]]:
-    """Show a spinner on standard error while something goes on; nothing if it is not a terminal.
+    """Show a spinner on standard error while something runs, if it is a terminal.
 
     Yields
     ------

@@ -157,7 +157,7 @@ def _discard_output() -> None:
 
 
 def _hide_types_of_flags(command: Any, parent: Any = None) -> None:
-    """Show no type beside flags in the help, --help included."""
+    """Show no types of flags in the help, including --help."""
     context = command.context_class(command, parent=parent, **command.context_settings)
     for option in (*command.params, command.get_help_option(context)):
         if getattr(option, "is_flag", False):

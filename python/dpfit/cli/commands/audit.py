@@ -54,7 +54,9 @@ def audit(
     ] = None,
     neighbors: Annotated[
         Literal["add_remove", "replace"],
-        typer.Option(help="Whether neighbouring tables differ by one row more, or by another row."),
+        typer.Option(
+            help="Whether neighbouring tables differ by adding a row, or by replacing one."
+        ),
     ] = "add_remove",
     method: Annotated[
         Literal["transcript", "black_box"] | None,

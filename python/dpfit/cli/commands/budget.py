@@ -207,8 +207,8 @@ def _guarantee(epsilon: float, mu: float | None, record: PrivacyRecord | None = 
     if mu is not None:
         label = "row or unit" if record is None else record.unit_label
         sentences.append(
-            "Someone who knows all other rows and accepts a 5 % false-positive rate detects in at "
-            f"most {detection_percent(mu):g} % of cases that the {label} was "
-            f"{'replaced' if replaces else 'included'}."
+            "Someone who knows all other rows and accepts a 5 % false-positive rate detects "
+            f"{'a replaced' if replaces else 'an included'} {label} with a probability of at most "
+            f"{detection_percent(mu):g} %."
         )
     return " ".join(sentences)

@@ -22,7 +22,7 @@ from dpfit.cli.options import (
     TableFormat,
     Unit,
     Weight,
-    check_budget,
+    check_privacy,
     privacy,
 )
 from dpfit.cli.outputs import STANDARD
@@ -46,7 +46,11 @@ def evaluate(
     target: Annotated[
         str,
         typer.Option(
-            "--target", "-t", metavar="COLUMN", help="The observed target.", show_default=False
+            "--target",
+            "-t",
+            metavar="COLUMN",
+            help="The column with the observed target.",
+            show_default=False,
         ),
     ],
     epsilon: Annotated[
@@ -76,9 +80,15 @@ def evaluate(
     DATA, in addition to all other releases from them. Columns are matched by name; other columns
     are ignored.
     """
-    check_budget(epsilon, delta, mu, unit, max_rows)
-    if (weight is None) != (max_weight is None):
-        raise wrong_use("--weight and --max-weight go together", "give both or neither")
+    check_privacy(
+        epsilon=epsilon,
+        delta=delta,
+        mu=mu,
+        unit=unit,
+        max_rows=max_rows,
+        weight=weight,
+        max_weight=max_weight,
+    )
     if str(model) == str(data) == STANDARD:
         raise wrong_use("MODEL and DATA cannot both be standard input")
     if data.suffix.lower() == ".json" and inputs.is_table(str(model)):

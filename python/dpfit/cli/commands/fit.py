@@ -32,7 +32,7 @@ from dpfit.cli.options import (
     TableFormat,
     Unit,
     Weight,
-    check_budget,
+    check_privacy,
     input_path,
     privacy,
 )
@@ -153,11 +153,17 @@ def fit(
     `dpfit budget add`). A fit that ends with an error spends nothing, unless the message says that
     the model was written. With --ledger, the cost is written down before anything is released.
     """
-    if (weight is None) != (max_weight is None):
-        raise wrong_use("--weight and --max-weight go together", "give both or neither")
     if str(output) == STANDARD and json:
         raise wrong_use("-o - and --json both write to standard output", "choose one of them")
-    check_budget(epsilon, delta, mu, unit, max_rows)
+    check_privacy(
+        epsilon=epsilon,
+        delta=delta,
+        mu=mu,
+        unit=unit,
+        max_rows=max_rows,
+        weight=weight,
+        max_weight=max_weight,
+    )
     replaces_model = _is_model(output)
     if replaces_model and not force:
         raise wrong_use(

@@ -36,6 +36,7 @@ ADD_EXAMPLES = (
 ADOPT_EXAMPLES = ("dpfit ledger adopt study.dpl",)
 
 _BAR = 40
+_ASIDE = "EPSILON[,DELTA]"
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -101,6 +102,15 @@ def create(
     neighbors: Annotated[
         Neighbors, typer.Option(help="What all fits hide: see `dpfit fit --help`.")
     ] = "add_remove",
+    other: Annotated[
+        str | None,
+        typer.Option(
+            metavar=_ASIDE,
+            help="Part of the budget to set aside for releases that are not Gaussian. Without it, "
+            "they can be paid only before the first Gaussian one.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Create a ledger. Its budget cannot be changed later."""
@@ -110,6 +120,11 @@ def create(
         raise wrong_use("--rows-per-unit and --only-units need --unit")
     if only_units and rows_per_unit != 1:
         raise wrong_use("--rows-per-unit and --only-units exclude each other")
+    if other is not None and mu is not None:
+        raise wrong_use("--other is a part of --epsilon and --delta, not of --mu")
+    aside = None if other is None else cost_of_other(other)
+    if aside is not None and aside.times != 1:
+        raise wrong_use(f"--other {other!r} must be {_ASIDE}")
     ledger = Ledger.create(
         path,
         epsilon=epsilon,
@@ -119,6 +134,8 @@ def create(
         unit=unit,
         rows_per_unit=None if only_units else rows_per_unit,
         neighbors=neighbors,
+        other_epsilon=0.0 if aside is None else aside.epsilon or 0.0,
+        other_delta=0.0 if aside is None else aside.delta or 0.0,
     )
     _print(ledger, str(path), json=json)
 
@@ -145,29 +162,29 @@ def add(
     Models must not contain an entry of the ledger already. Costs that are given as numbers must
     hold for what the ledger protects.
     """
-    stated = [
-        *map(cost_of_fit, fits or []),
-        *map(cost_of_mu, mus or []),
-        *map(cost_of_other, others or []),
-    ]
+    other = [*map(cost_of_other, others or [])]
+    gaussian = [*map(cost_of_fit, fits or []), *map(cost_of_mu, mus or [])]
+    stated = [*other, *gaussian]
     if not (models or stated):
         raise wrong_use("nothing to add", ADD_EXAMPLES[0])
     if stated and what is None:
         raise wrong_use("--fit, --mu and --other need --what", ADD_EXAMPLES[1])
     ledger = Ledger(path)
     contents = [_new_model(ledger, model) for model in models or []]
+    # Releases that are not Gaussian come first: they are all decided at once.
     charges = [
+        *(_stated(cost, what or "", ledger) for cost in other),
         *(_charge(cost_of_model(model)) for model in models or []),
-        *(_stated(cost, what or "", ledger) for cost in stated),
+        *(_stated(cost, what or "", ledger) for cost in gaussian),
     ]
-    entries = ledger.reserve(*charges)
+    entries = ledger.reserve(*charges)[len(other) :]
     for entry, model, content in zip(entries, models or [], contents, strict=False):
         ledger.add_checksum(entry.id, model.name, content)
     _print(ledger, str(path), json=json)
 
 
 def adopt(path: File, json: Json = False) -> None:
-    """Go on with a ledger that was copied, restored or moved to another disk.
+    """Continue to use a ledger that was copied, restored or moved to another disk.
 
     Do this only if the other file is no longer used. Otherwise both spend the same budget.
     """
@@ -254,6 +271,7 @@ def _print(ledger: Ledger, path: str, *, json: bool) -> None:
                 "neighbors": ledger.neighbors,
                 "created": ledger.created,
                 "budget": {"epsilon": ledger.epsilon, "delta": ledger.delta, "mu": ledger.mu},
+                "set_aside": dict(zip(("epsilon", "delta"), ledger.set_aside, strict=True)),
                 "left": {"epsilon": left.epsilon, "delta": left.delta, "mu": left.mu},
                 "spent_share": spent,
                 "entries": [entry.to_dict() for entry in entries],
@@ -265,9 +283,10 @@ def _print(ledger: Ledger, path: str, *, json: bool) -> None:
         ("Data set", ledger.dataset),
         ("Protects", _protects(ledger)),
         ("Budget", _budget(ledger.epsilon, ledger.delta, ledger.mu)),
+        *_aside(ledger),
         ("Left", _budget(left.epsilon, left.delta, left.mu)),
     ):
-        print_text(f"{name:<8}  {value}")
+        print_text(f"{name:<9} {value}")
     filled = min(round(spent * _BAR), _BAR)
     print_text(f"Spent     [{'#' * filled}{'.' * (_BAR - filled)}] {_percent(spent)} %")
     if entries:
@@ -283,6 +302,14 @@ def _percent(share: float) -> str:
 def _budget(epsilon: float | None, delta: float, mu: float) -> str:
     known = "" if epsilon is None else f"epsilon {rounded_down(epsilon)}, delta {delta:g}, "
     return f"{known}mu {rounded_down(mu)}"
+
+
+def _aside(ledger: Ledger) -> list[tuple[str, str]]:
+    epsilon, delta = ledger.set_aside
+    if not (epsilon or delta):
+        return []
+    text = f"epsilon {epsilon:g}, delta {delta:g}, for releases that are not Gaussian"
+    return [("Set aside", text)]
 
 
 def _protects(ledger: Ledger) -> str:

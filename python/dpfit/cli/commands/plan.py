@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Annotated
 
 import typer
 
 from dpfit.cli.errors import wrong_use
-from dpfit.cli.options import Json
+from dpfit.cli.options import Json, privacy
 from dpfit.cli.printing import print_json, print_text
 
 __all__ = ["EXAMPLES", "plan"]
@@ -19,35 +18,32 @@ EXAMPLES = (
     "dpfit plan --rows 20000 --levels 2,0.6/0.3/0.1 --epsilon 1,3 --json",
 )
 
-# Options by their panel in the help.
-_privacy = functools.partial(typer.Option, rich_help_panel="Privacy")
-
 
 def plan(
     rows: Annotated[int, typer.Option(metavar="NUMBER", help="The number of rows, approximately.")],
     columns: Annotated[
-        int, typer.Option(metavar="NUMBER", help="The number of columns of numbers.")
+        int, typer.Option(metavar="NUMBER", help="The number of numeric columns.")
     ] = 0,
     levels: Annotated[
         str,
         typer.Option(
             metavar="LIST",
-            help="One entry for each column of levels: how many it has, or their shares of rows, "
-            "such as 0.6/0.3/0.1.",
+            help="One entry for each categorical or binary column: the number of its levels, or "
+            "their shares of the rows, such as 0.6/0.3/0.1.",
             show_default=False,
         ),
     ] = "",
     epsilon: Annotated[
-        str, _privacy("--epsilon", "-e", metavar="LIST", help="Budgets to compare.")
+        str, privacy("--epsilon", "-e", metavar="LIST", help="Budgets to compare.")
     ] = "0.3,1,3",
-    delta: Annotated[float, _privacy(metavar="NUMBER", help="Delta.")] = 1e-6,
+    delta: Annotated[float, privacy(metavar="NUMBER", help="Delta.")] = 1e-6,
     max_rows: Annotated[
         int | None,
-        _privacy(metavar="NUMBER", help="The number of rows that one unit may have."),
+        privacy(metavar="NUMBER", help="Largest number of rows per person."),
     ] = None,
     bounds: Annotated[
         bool,
-        _privacy(
+        privacy(
             "--bounds", metavar="", help="Columns and target have public bounds in the schema."
         ),
     ] = False,
@@ -65,10 +61,10 @@ def plan(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print how wide the confidence intervals of a linear model can be expected to be.
+    """Print the expected widths of the confidence intervals of a linear model.
 
     Widths are relative to least squares without privacy. No data are read, and nothing is spent:
-    the fit is tried on made-up rows.
+    the plan fits simulated tables.
     """
     epsilons = [_number("--epsilon", part) for part in epsilon.split(",")]
     shapes = [_levels(part) for part in levels.split(",")] if levels.strip() else []
