@@ -102,6 +102,19 @@ def chain(error):
     return " ".join(texts)
 
 
+def assert_same_error(whole, frame, kind, y="price", **options):
+    """Check that both fits fail alike, and that no message shows the data."""
+    texts = []
+    for X in (whole, frame):
+        with pytest.raises(kind) as caught:
+            fitted(PrivateLinearRegression, X, y, **options)
+        texts.append(str(caught.value))
+        told = chain(caught.value)
+        assert str(MARKER) not in told
+        assert MARKER_TEXT not in told
+    assert texts[0] == texts[1]
+
+
 def assert_charged_first(frame, path, monkeypatch):
     """Fit with a ledger; check that it has one entry whenever noise is drawn, and afterwards."""
     Ledger.create(path, epsilon=8, delta=1e-6, dataset="homes")

@@ -7,9 +7,15 @@ error nor one that led to it holds a value of the table.
 import gc
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from dpfit import DpfitError, PrivateAdditiveRegression, PrivateLinearRegression
+from dpfit import (
+    DpfitError,
+    ParameterError,
+    PrivateAdditiveRegression,
+    PrivateLinearRegression,
+)
 from dpfit.exceptions import Code
 from dpfit.release import Releaser
 from dpfit.statistics import Gradient, RowCount
@@ -146,3 +152,11 @@ def test_bad_rows_to_predict_for(name, tmp_path):
         model.predict(X)
     check_problem(caught.value, BAD_ROWS[name])
     check_says_nothing(caught.value)
+
+
+def test_all_columns_of_strings_are_named():
+    frame = pd.DataFrame({"a": ["x", "y"] * 50, "b": range(100), "c": ["u", "v"] * 50})
+    with pytest.raises(ParameterError, match="columns 'a', 'c' contain strings") as caught:
+        PrivateLinearRegression(epsilon=1.0).fit(frame, "b")
+    assert caught.value.code == "text-column"
+    assert "convert them to numbers or dates, or drop them" in caught.value.hint

@@ -23,7 +23,6 @@ from dpfit import (
     Schema,
     SourceError,
 )
-from dpfit.exceptions import Code
 from dpfit.sources.engines import worker
 from dpfit.sources.engines.dask import DaskFrameSource, _DaskParts
 from dpfit.sources.frames import FrameSource
@@ -37,6 +36,7 @@ from .engine_tables import (
     MARKER_TEXT,
     SCHEMA,
     assert_charged_first,
+    assert_same_error,
     chain,
     example,
     fitted,
@@ -208,7 +208,7 @@ def test_missing_rows_are_dropped_or_refused_as_in_memory():
     local, far = (fitted(PrivateLinearRegression, X, **options) for X in (whole, in_parts(whole)))
     assert state(far) == state(local)
     np.testing.assert_array_equal(far.predict(in_parts(whole)), local.predict(whole))
-    same_error(whole, in_parts(whole), NotFiniteError)
+    assert_same_error(whole, in_parts(whole), NotFiniteError)
 
 
 @pytest.mark.usefixtures("threads")
@@ -235,39 +235,6 @@ def test_missing_values_have_indicators_as_in_memory():
     assert state(far) == state(local)
 
 
-def same_error(whole, frame, kind, y="price", **options):
-    """Check that both fits fail alike, and that no message shows the data."""
-    texts = []
-    for X in (whole, frame):
-        with pytest.raises(kind) as caught:
-            fitted(PrivateLinearRegression, X, y, **options)
-        texts.append(str(caught.value))
-        told = chain(caught.value)
-        assert str(MARKER) not in told
-        assert MARKER_TEXT not in told
-    assert texts[0] == texts[1]
-
-
-@pytest.mark.usefixtures("threads")
-def test_errors_of_workers_are_those_of_a_frame_in_memory():
-    whole = table(400).to_pandas()
-    whole.loc[17, "area"] = MARKER
-    whole.loc[17, "city"] = MARKER_TEXT
-    frame = in_parts(whole)
-    same_error(whole, frame, ParameterError, schema=Schema({"rooms": Categorical([1, 2])}))
-    levels = Schema({**SCHEMA, "city": Categorical([1, 2])})
-    same_error(whole, frame, ParameterError, schema=levels)
-    same_error(whole, frame, ParameterError, y="cost")
-    same_error(whole, frame, ParameterError, y=None)
-    same_error(whole, frame, ParameterError, unit="price", max_rows=2)
-    same_error(whole[:0], in_parts(whole).map_partitions(lambda f: f[:0]), ParameterError)
-    same_error(whole[["price"]], frame[["price"]], ParameterError)
-    whole.loc[18, "price"] = np.inf
-    same_error(whole, in_parts(whole), NotFiniteError)
-    whole["area"] = whole.area.astype(object).where(whole.index != 17, MARKER_TEXT)
-    same_error(whole, in_parts(whole, 1), ParameterError)
-
-
 def test_what_a_partition_raises_is_not_shown(client, large):
     def fail(frame):
         raise ValueError(f"row 17 holds {MARKER}, {MARKER_TEXT}")
@@ -279,51 +246,6 @@ def test_what_a_partition_raises_is_not_shown(client, large):
         assert "ValueError" in str(caught.value)
         assert "17" not in chain(caught.value)
     assert all_is_forgotten(client)
-
-
-@pytest.mark.usefixtures("threads")
-@pytest.mark.parametrize(
-    "later",
-    [
-        lambda frame: frame.sort_values("area"),
-        lambda frame: frame.set_index("floor", drop=False),
-        lambda frame: frame.repartition(partition_size="1MB"),
-    ],
-    ids=["sort_values", "set_index", "repartition"],
-)
-def test_what_dask_computes_before_the_rows_is_not_shown(later):
-    """Dask computes some things, such as quantiles, when it makes partitions of a lazy frame."""
-
-    def fail(frame):
-        raise ValueError(f"row 17 holds {MARKER}, {MARKER_TEXT}")
-
-    whole = table(40).to_pandas()
-    broken = in_parts(whole).map_partitions(fail, meta=whole[:0])
-    for X, y in ((later(broken), "price"), (in_parts(whole), later(broken)["price"])):
-        with pytest.raises(SourceError) as caught:
-            fitted(PrivateLinearRegression, X, y)
-        assert caught.value.code is Code.FAILED
-        assert "17" not in chain(caught.value)
-
-
-def test_an_error_of_no_class_of_ours_loses_its_text():
-    def fail():
-        raise KeyError(MARKER_TEXT)
-
-    failure = worker.guarded(fail)
-    assert isinstance(failure.error(), SourceError)
-    assert "KeyError" in failure.message
-    assert MARKER_TEXT not in str(failure)
-
-
-def test_an_error_of_dpfit_keeps_all_it_carries():
-    def fail():
-        raise ParameterError("a column", code=Code.TEXT_COLUMN, subject="city", hint="list levels")
-
-    error = worker.guarded(fail).error()
-    assert type(error) is ParameterError
-    assert str(error) == "a column; list levels"
-    assert (error.code, error.subject) == (Code.TEXT_COLUMN, "city")
 
 
 @pytest.mark.usefixtures("threads")

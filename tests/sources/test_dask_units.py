@@ -12,7 +12,8 @@ from dpfit import (
     SourceError,
 )
 from dpfit.exceptions import Code
-from dpfit.sources.engines.dask import DaskFrameSource, _unit_hashes
+from dpfit.sources.engines.dask import DaskFrameSource
+from dpfit.sources.engines.dask_tasks import unit_hashes
 from dpfit.sources.source import Reading, tell_nothing
 from dpfit.statistics import RowCount
 
@@ -39,13 +40,13 @@ def test_units_are_kept_together():
 
 def test_a_unit_has_one_hash_whatever_its_type():
     numbers = pd.Series([-3, 0, 7, 7])
-    hashes = _unit_hashes(numbers)
+    hashes = unit_hashes(numbers)
     assert hashes[2] == hashes[3]
     assert hashes.nunique() == 3
     for other in (np.int16, object, "Int64"):
-        assert _unit_hashes(numbers.astype(other)).equals(hashes)
+        assert unit_hashes(numbers.astype(other)).equals(hashes)
     texts = pd.Series(["a", "b", "a"])
-    assert _unit_hashes(texts.astype(object)).equals(_unit_hashes(texts.astype("category")))
+    assert unit_hashes(texts.astype(object)).equals(unit_hashes(texts.astype("category")))
 
 
 def rows_of_units(parts, max_rows=2):

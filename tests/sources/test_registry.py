@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from dpfit import Binary, Numeric, ParameterError, PrivateLinearRegression, scan_batches
-from dpfit.schema.kinds import KINDS, MOST_TERMS, Categorical, Date, from_plain, terms, to_plain
+from dpfit.schema.kinds import KINDS, MOST_TERMS, Categorical, Date, terms
+from dpfit.schema.plain import from_plain, to_plain
 from dpfit.sources import named_source, registry
 from dpfit.sources.files.batches import StreamSource
 from dpfit.sources.files.formats import FORMATS, format_of_content, format_of_name

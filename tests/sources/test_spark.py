@@ -32,6 +32,7 @@ from .engine_tables import (
     MARKER_TEXT,
     SCHEMA,
     assert_charged_first,
+    assert_same_error,
     chain,
     example,
     fitted,
@@ -179,37 +180,24 @@ def test_spark_forgets_the_rows_of_a_fit_that_ends_early(spark, load, monkeypatc
     assert not left_on_executors(spark)
 
 
-def same_error(whole, frame, kind, y="price", **options):
-    """Check that both fits fail alike, and that no message shows the data."""
-    texts = []
-    for X in (whole, frame):
-        with pytest.raises(kind) as caught:
-            fitted(PrivateLinearRegression, X, y, **options)
-        texts.append(str(caught.value))
-        told = chain(caught.value)
-        assert str(MARKER) not in told
-        assert MARKER_TEXT not in told
-    assert texts[0] == texts[1]
-
-
 def test_errors_of_workers_are_those_of_a_frame_in_memory(spark, load):
     whole = table(400).to_pandas()
     whole.loc[17, "area"] = MARKER
     whole.loc[17, "city"] = MARKER_TEXT
     whole["who"] = 1.5
     frame = load(pa.Table.from_pandas(whole, preserve_index=False))
-    same_error(whole, frame, ParameterError, schema=Schema({"rooms": Categorical([1, 2])}))
+    assert_same_error(whole, frame, ParameterError, schema=Schema({"rooms": Categorical([1, 2])}))
     levels = Schema({**SCHEMA, "city": Categorical([1, 2])})
-    same_error(whole, frame, ParameterError, schema=levels)
-    same_error(whole, frame, ParameterError, y="cost")
-    same_error(whole, frame, ParameterError, y=None)
-    same_error(whole, frame, ParameterError, unit="price", max_rows=2)
-    same_error(whole, frame, ParameterError, unit="who", max_rows=2)
-    same_error(whole[:0], frame.limit(0), ParameterError)
-    same_error(whole[["price"]], frame.select("price"), ParameterError)
+    assert_same_error(whole, frame, ParameterError, schema=levels)
+    assert_same_error(whole, frame, ParameterError, y="cost")
+    assert_same_error(whole, frame, ParameterError, y=None)
+    assert_same_error(whole, frame, ParameterError, unit="price", max_rows=2)
+    assert_same_error(whole, frame, ParameterError, unit="who", max_rows=2)
+    assert_same_error(whole[:0], frame.limit(0), ParameterError)
+    assert_same_error(whole[["price"]], frame.select("price"), ParameterError)
     whole.loc[18, "price"] = np.inf
     frame = load(pa.Table.from_pandas(whole, preserve_index=False))
-    same_error(whole, frame, NotFiniteError)
+    assert_same_error(whole, frame, NotFiniteError)
     assert kept(spark) == 0
 
 

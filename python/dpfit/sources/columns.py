@@ -96,7 +96,7 @@ def encode_arrow(values: pa.Array | pa.ChunkedArray, kind: Kind | None, name: st
 
     if isinstance(values, pa.ChunkedArray):
         if values.num_chunks > 1 and pa.types.is_dictionary(values.type):
-            # Each chunk has its own dictionary. Joined, it may exceed the type of the indices.
+            # Each chunk has its own dictionary. A joined one may exceed the type of the indices.
             return np.concatenate([encode_arrow(chunk, kind, name) for chunk in values.chunks])
         values = values.combine_chunks()
     if isinstance(values, pa.ChunkedArray):
@@ -130,7 +130,7 @@ def _numbers(values: pa.Array, name: str) -> Array:
             numbers = pc.cast(values, pa.int8()).to_numpy(zero_copy_only=False)
         return numbers.astype(np.float64) if numbers.dtype == np.float16 else numbers
     if pa.types.is_decimal(kind):
-        # By way of strings: the direct cast often gives a double next to the nearest.
+        # Through strings, because the direct cast is often off by one double.
         written = pc.cast(values, pa.string())
         nearest: Array = pc.cast(written, pa.float64()).to_numpy(zero_copy_only=False)
         return nearest

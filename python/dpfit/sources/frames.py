@@ -13,7 +13,7 @@ from dpfit.schema import Binary, Categorical, Date, Kind, Numeric
 from dpfit.schema.kinds import about
 from dpfit.sources.columns import encode_array, encode_arrow
 from dpfit.sources.objects import from_objects
-from dpfit.sources.problems import lengths_differ, mixed_types, same_name_twice
+from dpfit.sources.problems import lengths_differ, mixed_types, same_name_twice, text_columns
 from dpfit.sources.roles import Roles, feature_places
 from dpfit.sources.shield import shielded
 from dpfit.sources.source import INTERVAL_COLUMNS, LocalSource, Read, rows_in_batch
@@ -117,6 +117,7 @@ class FrameSource(LocalSource):
 
     def read(self, kinds: Sequence[Kind]) -> Iterator[Read]:
         """Read all rows, batch by batch."""
+        self._refuse_strings(kinds)
         step = rows_in_batch(self.columns)
         for start in range(0, self._rows, step):
             stop = min(start + step, self._rows)
@@ -131,6 +132,19 @@ class FrameSource(LocalSource):
                 weights = _numbers(self._weight[start:stop])
                 columns, target = with_weights(columns, target, weights)
             yield Read(columns, target, self._units(start, stop))
+
+    def _refuse_strings(self, kinds: Sequence[Kind]) -> None:
+        """Raise an error that names all columns whose type is a string and that have no levels."""
+        import narwhals as nw
+
+        names = [
+            self.label(place)
+            for place, (series, kind) in enumerate(zip(self._series, kinds, strict=True))
+            if not (kind.accepts_strings or kind.is_date or _contains_objects(series))
+            and dtype_of(series) == nw.String
+        ]
+        if names:
+            raise text_columns(*names)
 
     def _units(self, start: int, stop: int) -> Any:
         import narwhals as nw
@@ -155,7 +169,7 @@ class FrameSource(LocalSource):
 
 
 def _numbers(part: Any) -> Array:
-    """Return a part of a target or of weights as numbers; an array contains such."""
+    """Return a part of a target or of weights as numbers, which an array contains already."""
     import narwhals as nw
 
     if isinstance(part, nw.Series):
@@ -165,7 +179,7 @@ def _numbers(part: Any) -> Array:
 
 
 def encode_series(series: nw.Series[Any], kind: Kind | None, name: str) -> Array:
-    """Return a column as numbers that the core reads, without a copy if it contains such."""
+    """Return a column as numbers that the core reads, without a copy if it has them already."""
     values = _column(series, name)
     if isinstance(values, np.ndarray):
         return encode_array(values, kind, name)

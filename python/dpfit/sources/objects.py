@@ -65,7 +65,7 @@ def from_objects(
         found = [nothing if none else convert(v) for v, none in zip(given, missing, strict=True)]
         return pa.array(found, pa.large_string()) if convert is str else np.array(found, np.float64)
 
-    # All errors: those of time zones may be of any class.
+    # Time zones may raise errors of any class.
     return shielded(converted, lambda _: mixed_types(name))
 
 

@@ -26,8 +26,8 @@ def text_columns(*names: str) -> ParameterError:
         f"column {listed} contains strings" if one else f"columns {listed} contain strings",
         code=Code.TEXT_COLUMN,
         subject=", ".join(names),
-        hint=f"list {'its' if one else 'their'} levels, schema=Schema({{{kinds}}}), or drop "
-        f"{'it' if one else 'them'}",
+        hint=f"list {'its' if one else 'their'} levels, schema=Schema({{{kinds}}}), convert "
+        f"{'it' if one else 'them'} to numbers or dates, or drop {'it' if one else 'them'}",
     )
 
 
@@ -64,7 +64,8 @@ def not_dates(name: str) -> ParameterError:
     """Return the error for a column that should contain dates."""
     return ParameterError(
         f"column {name!r} must contain dates, as the schema or the fitted model says",
-        code=Code.WRONG_TYPE,
+        code=Code.NOT_DATES,
+        hint="strings must look like 2024-09-07 or 2024-09-07 14:30",
         subject=name,
     )
 

@@ -31,8 +31,8 @@ __all__ = [
 # Returns predictions, given columns; or predictions and the ends of intervals, as three columns.
 Predictor: TypeAlias = Callable[["Array | list[Array]"], Floats]
 
-# Makes other columns and another target of those of some rows. What it makes of a row must depend
-# on that row and on public numbers only. It is sent to the workers of a cluster.
+# Replaces the columns and the target of some rows. The result for a row must depend on that row and
+# on public numbers only. It is sent to the workers of a cluster.
 Change: TypeAlias = Callable[[Batch], Batch]
 
 # Values in a batch: enough for several threads, and few enough to copy.
@@ -64,7 +64,7 @@ class Reading:
     progress : callable
         Called with the number of rows read so far.
     change : callable, optional
-        Makes other columns and another target of those of a batch, row by row.
+        Replaces the columns and the target of a batch, row by row.
     max_weight : float or None
         The largest weight of a row, if the last column contains weights.
     first : tuple of Statistic
@@ -147,7 +147,7 @@ class LocalSource(Source):
         progress : callable
             Called with the number of rows read so far, in the first pass.
         change : callable, optional
-            Makes other columns and another target of the rows that are kept.
+            Replaces the columns and the target of the rows that are kept.
         """
         units = None if max_rows is None else Units(max_rows)
         if units is not None:

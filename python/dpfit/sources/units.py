@@ -1,4 +1,4 @@
-"""Persons with several rows: keep at most `max_rows` rows of each."""
+"""People with several rows: keep at most `max_rows` rows of each."""
 
 from __future__ import annotations
 

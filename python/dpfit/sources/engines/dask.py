@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from dpfit._typing import Array, Batch, Missing
-from dpfit.exceptions import Code, ParameterError, SourceError
+from dpfit._typing import Missing
+from dpfit.exceptions import Code, ParameterError
 from dpfit.schema import Kind
 from dpfit.sources.arrays import ArraySource
-from dpfit.sources.columns import encode_array
+from dpfit.sources.engines import dask_tasks
 from dpfit.sources.engines.cluster import FAN_IN, ClusterParts, ClusterSource, computed
 from dpfit.sources.engines.versions import Installed, check_installed, describe
-from dpfit.sources.engines.worker import (
-    AsPart,
-    Block,
-    Failure,
-    ToBlocks,
-    encoded,
-    guarded,
-    merged_bytes,
-    summed_bytes,
-)
-from dpfit.sources.frames import FrameSource, encode_series
+from dpfit.sources.engines.worker import Failure, ToBlocks
+from dpfit.sources.frames import FrameSource
 from dpfit.sources.problems import lengths_differ, no_column, same_name_twice
 from dpfit.sources.roles import Roles, library_of
-from dpfit.sources.source import Change, Predictor, Reading
-from dpfit.sources.units import series_units, unit_ids
+from dpfit.sources.source import Predictor, Reading
 from dpfit.statistics import Route, Statistic
 
 __all__ = ["DaskArraySource", "DaskFrameSource"]
 
 _PYTHON_HINT = "install the same versions there, or start the workers with a Python that has them"
-
-# The hash of a unit if hashes cannot be computed.
-_NO_HASH = 0
 
 
 class DaskFrameSource(ClusterSource):
@@ -112,22 +99,24 @@ class DaskFrameSource(ClusterSource):
         table, target, unit, hashes = self._table, self._target, self._unit, None
         if unit is not None:
             table, hashes = _by_unit(table, unit)
-        encode = dask.delayed(_encode_frame)
-        settings = dask.delayed(
-            (list(kinds), unit, reading.max_rows, hashes, reading.change, self._weight),
+        encode = dask.delayed(dask_tasks.encode_frame)
+        how = dask.delayed(
+            dask_tasks.FrameReading(
+                list(kinds), unit, self._weight, hashes, reading.max_rows, reading.change
+            ),
             traverse=False,
         )
         rows = _partitions(table)
         targets = [target] * len(rows)
         if target is not None and not isinstance(target, str):
             targets = _matching(target, rows)
-        parts = [encode(*pair, settings) for pair in zip(rows, targets, strict=True)]
+        parts = [encode(*pair, how) for pair in zip(rows, targets, strict=True)]
         return _DaskParts(parts, reading.missing, max_weight=reading.max_weight)
 
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
         """Return a lazy Dask series of predictions."""
         return self._table.map_partitions(
-            _predict_frame, list(kinds), predictor, meta=("prediction", np.float64)
+            dask_tasks.predict_frame, list(kinds), predictor, meta=("prediction", np.float64)
         )
 
 
@@ -180,8 +169,11 @@ class DaskArraySource(ClusterSource):
         import dask
 
         _check_workers()
-        encode = dask.delayed(_encode_array)
-        settings = dask.delayed((list(kinds), reading.change), traverse=False)
+        encode = dask.delayed(dask_tasks.encode_array_part)
+        how = [
+            dask.delayed(list(kinds), traverse=False),
+            dask.delayed(reading.change, traverse=False),
+        ]
         rows, y = _partitions(self._x), self._y
         known = not any(np.isnan(self._x.chunks[0]))
         if hasattr(y, "rechunk") and y.ndim == 1 and known and y.chunks[0] != self._x.chunks[0]:
@@ -189,13 +181,13 @@ class DaskArraySource(ClusterSource):
                 raise lengths_differ()
             y = y.rechunk((self._x.chunks[0],))
         pairs = zip(rows, _matching(y, rows), strict=True)
-        parts = [encode(*pair, settings) for pair in pairs]
+        parts = [encode(*pair, *how) for pair in pairs]
         return _DaskParts(parts, reading.missing)
 
     def predict(self, kinds: Sequence[Kind], predictor: Predictor) -> Any:
         """Return a lazy Dask array of predictions."""
         return self._x.map_blocks(
-            _predict_array, list(kinds), predictor, drop_axis=1, dtype=np.float64
+            dask_tasks.predict_array, list(kinds), predictor, drop_axis=1, dtype=np.float64
         )
 
 
@@ -220,7 +212,7 @@ class _DaskParts(ClusterParts):
 
         # One task that all others depend on: theta goes to every worker once.
         asked = dask.delayed((statistic, self.as_part), traverse=False)
-        summed, merged = dask.delayed(_summed), dask.delayed(_merged)
+        summed, merged = dask.delayed(dask_tasks.summed), dask.delayed(dask_tasks.merged)
         sums = [summed(part, asked) for part in self._parts]
         while len(sums) > 1:
             starts = range(0, len(sums), FAN_IN)
@@ -235,7 +227,7 @@ class _DaskParts(ClusterParts):
         import dask
 
         asked = dask.delayed(work, traverse=False)
-        act = dask.delayed(_blocks)
+        act = dask.delayed(dask_tasks.blocks)
         return type(self)([act(part, asked) for part in self._parts], self.missing, route)
 
     def free(self) -> None:
@@ -283,132 +275,11 @@ def _matching(target: Any, rows: list[Any]) -> list[Any]:
 def _by_unit(table: Any, unit: str) -> tuple[Any, str]:
     """Return the table with all rows of a unit in one partition, and the name of a new column.
 
-    The column contains hashes of the units. A fit is refused if one of them is `_NO_HASH`.
-
-    Privacy
-    -------
-    Each partition keeps at most `max_rows` rows of a unit, so a unit must not be in two partitions.
-    Rows are assigned by a hash of the unit as a string: the hash of a number would depend on its
-    type, which can differ between partitions.
+    The column contains the hashes of :func:`~dpfit.sources.engines.dask_tasks.unit_hashes`.
     """
     name = "unit"
     while name in table.columns:
         name += "_"
-    hashes = table[unit].map_partitions(_unit_hashes, meta=(name, np.uint64))
+    hashes = table[unit].map_partitions(dask_tasks.unit_hashes, meta=(name, np.uint64))
     # By tasks, so that only the part of a lost worker has to be computed again.
     return table.assign(**{name: hashes}).shuffle(on=name, shuffle_method="tasks"), name
-
-
-def _unit_hashes(units: Any) -> Any:
-    import narwhals as nw
-    import pandas as pd
-
-    def act() -> Any:
-        found = unit_ids(series_units(nw.from_native(units, series_only=True)), len(units))
-        values, places = np.unique(found, return_inverse=True)
-        # Every string has bytes, even one that is not valid Unicode.
-        strings = [str(value).encode("utf-8", "surrogatepass") for value in values.tolist()]
-        hashes = pd.util.hash_array(np.array(strings, dtype=object), categorize=False)
-        return np.maximum(hashes, np.uint64(_NO_HASH + 1))[places]
-
-    hashes = guarded(act) if len(units) else np.zeros(0, dtype=np.uint64)
-    # An error here would be in the logs of workers, with values. It is raised later, where rows
-    # are chosen.
-    if isinstance(hashes, Failure):
-        hashes = np.full(len(units), _NO_HASH, dtype=np.uint64)
-    return pd.Series(hashes, index=units.index)
-
-
-def _encode_frame(
-    frame: Any,
-    target: Any,
-    settings: tuple[list[Kind], str | None, int | None, str | None, Change | None, str | None],
-) -> list[Batch] | Failure:
-    def act() -> list[Batch]:
-        kinds, unit, max_rows, hashes, change, weight = settings
-        y = target if isinstance(target, str) else _numbers(target)
-        rows = frame if hashes is None else frame.drop(columns=hashes)
-        # Units that are invalid are refused here.
-        found = encoded(
-            FrameSource.open(rows, Roles(y, unit, weight=weight)), kinds, max_rows, change
-        )
-        if hashes is not None and (frame[hashes] == _NO_HASH).any():
-            # Others may be in two partitions, each of which would keep `max_rows` rows of them.
-            problem = "a worker could not compute the hashes of its units"
-            raise SourceError(problem, code=Code.FAILED, subject=unit)
-        return found
-
-    return _safely(act)
-
-
-def _encode_array(
-    x: Array, y: Any, settings: tuple[list[Kind], Change | None]
-) -> list[Batch] | Failure:
-    def act() -> list[Batch]:
-        kinds, change = settings
-        numbers = _numbers(y)
-        if len(numbers) != len(x):
-            raise lengths_differ()
-        return encoded(ArraySource(_readable(x), numbers), kinds, None, change)
-
-    return _safely(act)
-
-
-def _safely(act: Callable[[], list[Batch]]) -> list[Batch] | Failure:
-    found: list[Batch] | Failure = guarded(act)
-    return found
-
-
-def _summed(
-    part: list[Any] | Failure, asked: tuple[Statistic[Any, Any], AsPart]
-) -> bytes | Failure | None:
-    statistic, as_part = asked
-    found: bytes | Failure | None = guarded(
-        lambda part: summed_bytes(statistic, as_part(part)), part
-    )
-    return found
-
-
-def _merged(
-    sums: list[bytes | Failure | None], asked: tuple[Statistic[Any, Any], AsPart]
-) -> bytes | Failure | None:
-    def act(*sums: bytes | None) -> bytes | None:
-        return merged_bytes(asked[0], (packed for packed in sums if packed is not None))
-
-    found: bytes | Failure | None = guarded(act, *sums)
-    return found
-
-
-def _blocks(part: list[Any] | Failure, work: ToBlocks) -> list[Block] | Failure:
-    found: list[Block] | Failure = guarded(lambda part: list(work(part)), part)
-    return found
-
-
-def _predict_frame(frame: Any, kinds: list[Kind], predictor: Predictor) -> Any:
-    import pandas as pd
-
-    found = FrameSource.open(frame, Roles()).predict(kinds, predictor)
-    return pd.Series(found, index=frame.index, name="prediction")
-
-
-def _predict_array(x: Array, kinds: list[Kind], predictor: Predictor) -> Array:
-    predictions: Array = ArraySource(_readable(x), None).predict(kinds, predictor)
-    return predictions
-
-
-def _readable(x: Array) -> Array:
-    """Return the array with a type that the core reads."""
-    if x.dtype.kind == "U":
-        return x.astype(object)
-    if x.dtype.kind == "f" and x.dtype.itemsize not in (4, 8):
-        return x.astype(np.float64)
-    return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
-
-
-def _numbers(target: Any) -> Array:
-    """Return a partition of the target as numbers."""
-    import narwhals as nw
-
-    if isinstance(target, np.ndarray):
-        return encode_array(target, None, "y")
-    return encode_series(nw.from_native(target, series_only=True), None, "y")

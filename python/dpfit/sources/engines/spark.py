@@ -87,11 +87,11 @@ class SparkSource(ClusterSource):
 
         def frame() -> Any:
             rows = self._table.select(*self._columns(names))
-            if self._unit is not None:
-                # Each partition keeps few rows of a unit, so a unit must not be in two of them.
-                return rows.repartition(f"c{len(names) - 1}")
             # More tasks than cores take longer: a task with few rows takes much of its time to
             # start.
+            if self._unit is not None:
+                # Each partition keeps few rows of a unit, so a unit must not be in two of them.
+                return rows.repartition(cores, f"c{len(names) - 1}")
             return rows.coalesce(cores)
 
         def read(fit: str) -> Read:

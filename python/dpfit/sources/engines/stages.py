@@ -118,7 +118,7 @@ class Read:
     rows : int
         The rows of a batch.
     change : callable or None
-        Makes other columns and another target.
+        Replaces columns and target.
     first : tuple of Statistic
         What will be asked for first. Their sums over the partition are returned with its key.
     as_part : callable

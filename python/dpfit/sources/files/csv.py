@@ -225,7 +225,7 @@ def _csv_type(field: pa.Field, kind: ReadKind) -> pa.DataType:
     if kind.is_date and pa.types.is_null(field.type):
         return pa.timestamp("us")
     if pa.types.is_integer(field.type) or pa.types.is_null(field.type):
-        # A column that begins with integers, or with missing values, may go on with any number.
+        # A column that begins with integers, or with missing values, may continue with any number.
         return pa.float64()
     return field.type
 

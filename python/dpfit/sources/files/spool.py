@@ -111,7 +111,7 @@ class Spool:
 
     def close(self) -> None:
         """Delete all batches."""
-        # Memory is freed when nobody uses its arrays any more.
+        # Memory is freed when its arrays are no longer used.
         self._batches, self._map = [], None
         if self._file is not None:
             self._file.close()
@@ -119,7 +119,7 @@ class Spool:
 
 
 def _new_memory(size: int) -> mmap.mmap:
-    """Return memory that the system gets back as soon as it is not used any more."""
+    """Return memory that goes back to the system as soon as it is no longer used."""
     if sys.platform == "win32":
         return mmap.mmap(-1, size)
     # Shared memory, which is the default, is slower. Large pages are not asked for: a virtual
