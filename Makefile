@@ -61,27 +61,32 @@ audit-deps: $(VENV)/built $(VENV)/tools
 	-$(BIN)/python -m pip install --quiet --group audit
 	$(BIN)/python tools/audit_dependencies.py $(ARGS)
 
+# Takes about an hour. With CLUSTER=1 also fits on Spark and Dask; with LARGE=1 one of 10,000,000 rows (10 GB of memory).
 bench: $(VENV)/built $(VENV)/tools
 	cargo bench --quiet --bench limits
 	$(BIN)/python benches/python/core.py
 	$(BIN)/python benches/python/estimators.py
-	$(BIN)/python benches/python/no_tuning.py
-	$(BIN)/python benches/python/speed.py
+	$(BIN)/python benches/python/speed.py $(if $(LARGE),--large)
+	$(BIN)/python benches/python/time_spent.py --folder docs/figures
 	$(BIN)/python benches/python/memory.py
 	$(BIN)/python benches/python/streaming.py
+	$(BIN)/python benches/python/files.py --additive
 	$(BIN)/python benches/python/precision.py
+	$(if $(CLUSTER),$(BIN)/python benches/python/spark.py --jobs)
+	$(if $(CLUSTER),$(BIN)/python benches/python/dask_frames.py)
 
 # The paper's experiments: make reproduce ARGS="--data FOLDER --quick".
 reproduce: $(VENV)/built $(VENV)/tools
 	$(BIN)/python benches/reproduce.py $(ARGS)
 
 # The documentation site, in site/: open site/index.html. Needs neither the package nor a network.
+# Not with --quiet, which hides warnings from --strict.
 $(VENV)/docs: $(BIN)/maturin
 	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
 docs: $(VENV)/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "The site is in site/index.html."
 
 # Executes the projects in docs/projects again, and writes their pages and figures.

@@ -101,6 +101,9 @@ def test_the_citation_is_valid_and_the_same_everywhere(tmp_path):
     wrong.write_text(path.read_text("utf-8").replace("authors:", "writers:"), "utf-8")
     assert validated("citation-file-format", wrong).returncode == 1
     cited = yaml.safe_load(path.read_text("utf-8"))
+    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text("utf-8"))
+    assert cited["version"] == cargo["workspace"]["package"]["version"]
+    assert f"\n## {cited['version']}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert cited["license"] == PROJECT["project"]["license"]
     assert cited["repository-code"] == PROJECT["project"]["urls"]["Repository"]
     assert cited["title"] in citation.SOFTWARE

@@ -11,6 +11,8 @@ import zipfile
 
 import pytest
 
+from .site import pages
+
 ROOT = pathlib.Path(__file__).parents[1]
 
 FIT = """
@@ -148,6 +150,37 @@ def test_the_wheel_has_commands(wheel, alone, tmp_path):
     assert (tmp_path / "model.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "model.html").read_text("utf-8").startswith("<!DOCTYPE html>")
     assert (tmp_path / "demo" / "comparison.png").is_file()
+
+
+# Other interpreters to try, separated by spaces: DPFIT_PYTHONS="python3.14 python3.15".
+PYTHONS = [sys.executable, *os.environ.get("DPFIT_PYTHONS", "").split()]
+
+
+@pytest.mark.parametrize("python", PYTHONS, ids=lambda path: pathlib.Path(path).name)
+def test_the_start_page_needs_the_wheel_alone(python, wheel, tmp_path):
+    """Every command of the tutorial, after the installation that it describes."""
+    folder = tmp_path / "venv"
+    run(python, "-m", "venv", folder, cwd=tmp_path)
+    programs = folder / "bin"
+    run(
+        programs / "python",
+        *("-m", "pip", "install", "--quiet", "--only-binary", ":all:"),
+        *(f"{wheel}[cli,plot]", "pandas"),
+        cwd=tmp_path,
+    )
+    steps, _ = pages.steps("docs/start/ten_minutes.md")
+    environment = {
+        "PATH": f"{programs}{os.pathsep}/usr/bin{os.pathsep}/bin",
+        "HOME": str(tmp_path),
+        "MPLBACKEND": "Agg",
+    }
+    work = tmp_path / "work"
+    work.mkdir()
+    results = pages.run(programs / "python", steps, work, environment)
+    assert [problem for _, problem in results if problem] == []
+    assert len(results) == len(steps)
+    made = {"coefficients.png", "table.tex", "privacy.json", "model.json", "predictions.csv"}
+    assert made <= {path.name for path in work.iterdir()}
 
 
 @pytest.mark.slow

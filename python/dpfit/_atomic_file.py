@@ -16,8 +16,16 @@ from typing import IO, Any, cast
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["NamedWriter", "errors_named", "whole_file"]
+__all__ = ["COMPANIONS", "LEDGER", "NamedWriter", "errors_named", "whole_file"]
 
+LEDGER = 0x6470666C
+"""The number by which SQLite tells ledgers from its other files; as bytes it is "dpfl"."""
+
+COMPANIONS = ("-wal", "-shm", "-journal")
+"""What the names of files end with that SQLite keeps beside a ledger."""
+
+# The beginning of a file of SQLite, and where it has the number.
+_SQLITE, _NUMBER = b"SQLite format 3\0", slice(68, 72)
 
 # Names of files that are being written, and of those that a killed process has left.
 _PART = re.compile(r"\..*\.[0-9a-f]{8}\.dpfit-part", re.DOTALL)
@@ -89,13 +97,16 @@ def whole_file(
     Privacy
     -------
     The content may be personal data. Until the end only the owner can read it, whatever the final
-    permissions will be.
+    permissions will be. A ledger, or a file that belongs to one, is never replaced.
     """
     target = os.path.realpath(path)
     mode = os.stat(target).st_mode if os.path.exists(target) else None
     if mode is not None and not stat.S_ISREG(mode):
         number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EEXIST
         raise OSError(number, os.strerror(number), os.fspath(path))
+    if _belongs_to_ledger(target):
+        problem = "it is a ledger, and the record of what was spent would be lost"
+        raise OSError(errno.EEXIST, problem, os.fspath(path))
     label = os.fspath(path)
     _remove_abandoned(os.path.dirname(target))
     try:
@@ -115,6 +126,16 @@ def whole_file(
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part)
         raise
+
+
+def _belongs_to_ledger(path: str) -> bool:
+    names = [path, *(path.removesuffix(end) for end in COMPANIONS if path.endswith(end))]
+    for name in filter(os.path.isfile, names):
+        with contextlib.suppress(OSError), open(name, "rb", buffering=0) as file:
+            head = file.read(_NUMBER.stop)
+            if head.startswith(_SQLITE) and head[_NUMBER] == LEDGER.to_bytes(4, "big"):
+                return True
+    return False
 
 
 def _created(target: str, before: Callable[[str], None] | None) -> tuple[str, io.FileIO]:

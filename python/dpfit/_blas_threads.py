@@ -15,7 +15,7 @@ __all__ = ["one_blas_thread"]
 
 
 class _Keeper:
-    """A thread that sets the limit and, when it is told to, restores what it found.
+    """A thread that sets the limit and, on request, restores the previous one.
 
     Since version 3.8 of threadpoolctl, the thread that has set a limit is the only one that can
     change it. Of several fits the last one restores it, which need not be the one that began first.

@@ -12,7 +12,9 @@ from . import browser, models
 pytestmark = pytest.mark.skipif(
     browser.find() is None, reason="no Chromium or Chrome (apt-get install chromium)"
 )
-WIDTHS = (400, 1400)
+WIDTHS = (400, 800, 920, 1400)
+NARROWEST_BAR = """Math.min(...[...document.querySelectorAll(".terms td.wide svg")].map(
+    (bar) => bar.getBoundingClientRect().width), innerWidth)"""
 
 # Elements whose right end is outside the window, or whose content is wider than they are.
 OVERFLOWING = """
@@ -89,6 +91,9 @@ def test_a_report_is_quiet_and_readable(chromium, report, width, dark):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate(OVERFLOWING) == []
     assert page.evaluate(SMALLEST) >= 9.5
+    if width == WIDTHS[0]:
+        # Each bar has a line of its own.
+        assert page.evaluate(NARROWEST_BAR) > width / 2
     assert page.evaluate(FAINT) == []
     background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     assert background == ("rgb(20, 24, 29)" if dark else "rgb(255, 255, 255)")

@@ -7,6 +7,7 @@ import html.parser
 import json
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -269,6 +270,13 @@ def test_shares_of_a_ledger_sum_to_what_is_spent(model, account):
     assert len(widths) == len(account.history())
     assert widths.sum() == pytest.approx(100 * spent, abs=0.01)
     assert (widths > 0).all()
+
+
+def test_a_copied_ledger_is_shown_as_such(model, account, tmp_path):
+    assert "was copied" not in model.report_html()
+    copied = tmp_path / "copy.dpl"
+    copied.write_bytes(Path(account.path).read_bytes())
+    assert "was copied, restored or moved" in model.report_html(ledger=copied)
 
 
 def test_another_ledger_is_refused(simple, model, tmp_path):

@@ -1,7 +1,9 @@
 """The pages of the documentation, and the code blocks on them."""
 
+import json
 import pathlib
 import re
+import subprocess
 from dataclasses import dataclass
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -63,3 +65,32 @@ def blocks(name):
             # Two drawings, one after the other.
             found.append(Block("", match["shown"], "", ""))
     return found
+
+
+def steps(name):
+    """Return the blocks of a page that are run, and what each of them shows."""
+    found, shown = [], []
+    for block in blocks(name):
+        if block.is_run and block.language == "python":
+            found.append(("python", block.code))
+            shown.append(block.shown)
+        elif block.is_run:
+            for command, output in block.commands():
+                found.append(("console", command))
+                shown.append(output)
+    return found, shown
+
+
+def run(python, found, folder, environment, warnings=("-W", "error")):
+    """Run steps in a folder; return what each of them printed, and how it failed."""
+    done = subprocess.run(
+        [python, *warnings, ROOT / "tests" / "site" / "run_page.py"],
+        input=json.dumps(found),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        cwd=folder,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stderr.splitlines()[-1])

@@ -33,20 +33,40 @@ class Loaded(html.parser.HTMLParser):
             self.found.append(values.get(LOADED[tag]) or "")
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The site, built as `make docs` does: warnings about links, anchors and pages are errors."""
-    folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
-        cwd=pages.ROOT,
+def build(root, folder):
+    """Build a site as `make docs` does: warnings about links, anchors and pages are errors."""
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
+        cwd=root,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
         timeout=600,
     )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    done = build(pages.ROOT, folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
+
+
+def test_a_broken_link_stops_the_build(tmp_path):
+    settings = (pages.ROOT / "mkdocs.yml").read_text("utf-8")
+    (validation,) = re.findall(r"^validation:\n(?:  .*\n)+", settings, re.MULTILINE)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text(f"site_name: x\n{validation}", "utf-8")
+    index = tmp_path / "docs" / "index.md"
+    index.write_text("# A\n\n[here](#a)\n", "utf-8")
+    done = build(tmp_path, tmp_path / "site")
+    assert done.returncode == 0, done.stderr
+    for link in ("other.md", "#b"):
+        index.write_text(f"# A\n\n[there]({link})\n", "utf-8")
+        assert build(tmp_path, tmp_path / "site").returncode == 1, link
+    makefile = (pages.ROOT / "Makefile").read_text("utf-8")
+    assert re.search(r"mkdocs build --strict$", makefile, re.MULTILINE)
 
 
 def test_pages_load_nothing_from_other_servers(site):

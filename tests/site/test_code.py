@@ -1,10 +1,8 @@
 """The code on every page runs, and prints what the page shows."""
 
 import doctest
-import json
 import os
 import re
-import subprocess
 import sys
 
 import pytest
@@ -63,32 +61,12 @@ def environment(tmp_path_factory):
 
 @pytest.mark.parametrize("name", RUN)
 def test_the_code_of_a_page_runs_and_prints_what_it_shows(name, tmp_path, environment):
-    steps, wanted = [], []
-    for block in pages.blocks(name):
-        if not block.is_run:
-            continue
-        if block.language == "python":
-            steps.append(("python", block.code))
-            wanted.append(block.shown)
-        else:
-            for command, shown in block.commands():
-                steps.append(("console", command))
-                wanted.append(shown)
+    steps, wanted = pages.steps(name)
     warnings = ["-W", "error"]
     if name in SPARK:
         # PySpark warns of the versions of pandas and NumPy, and of sockets.
         warnings += ["-W", "ignore::FutureWarning", "-W", "ignore::ResourceWarning"]
-    done = subprocess.run(
-        [sys.executable, *warnings, pages.ROOT / "tests" / "site" / "run_page.py"],
-        input=json.dumps(steps),
-        capture_output=True,
-        text=True,
-        timeout=600,
-        cwd=tmp_path,
-        env=environment,
-    )
-    assert done.returncode == 0, done.stderr
-    results = json.loads(done.stderr.splitlines()[-1])
+    results = pages.run(sys.executable, steps, tmp_path, environment, warnings)
     for (language, code), shown, (printed, problem) in zip(steps, wanted, results, strict=False):
         assert not problem, f"{code}\n{problem}"
         if language == "python":
