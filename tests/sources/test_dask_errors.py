@@ -1,5 +1,7 @@
 """Errors on Dask's workers: the same as in memory, and without anything of the data."""
 
+import warnings
+
 import dask.dataframe as dd
 import numpy as np
 import pytest
@@ -7,13 +9,14 @@ import pytest
 from dpfit import (
     Categorical,
     NotFiniteError,
+    Numeric,
     ParameterError,
     PrivateLinearRegression,
     Schema,
     SourceError,
 )
 from dpfit.exceptions import Code
-from dpfit.sources.engines import worker
+from dpfit.sources.engines import dask_tasks, worker
 
 from .engine_tables import MARKER, MARKER_TEXT, SCHEMA, assert_same_error, chain, fitted, table
 
@@ -40,6 +43,18 @@ def test_errors_of_workers_are_those_of_a_frame_in_memory():
     assert_same_error(whole, in_parts(whole), NotFiniteError)
     whole["area"] = whole.area.astype(object).where(whole.index != 17, MARKER_TEXT)
     assert_same_error(whole, in_parts(whole, 1), ParameterError)
+
+
+def test_a_worker_warns_of_no_value():
+    """A value that is too large for a double is infinite, without a warning in a worker's logs."""
+    rows = np.ones((4, 2), dtype=np.longdouble)
+    rows[1, 1] = np.finfo(np.longdouble).max
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        part = dask_tasks.encode_array_part(rows, np.ones(4), [Numeric()] * 2, None)
+    assert found == []
+    ((columns, _),) = part
+    assert not np.isnan(np.asarray(columns, dtype=np.float64)).any()
 
 
 @pytest.mark.usefixtures("threads")

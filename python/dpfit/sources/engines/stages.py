@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from dpfit._typing import Batch
 from dpfit.schema import Kind
 from dpfit.sources.engines.kept import Keeper, Kept, Lost, Step
@@ -50,14 +52,20 @@ Work: TypeAlias = Callable[[Iterator["pa.RecordBatch"]], Iterable[Row]]
 
 
 def staged(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return a function for Spark that maps a partition to rows, the last of them a failure."""
+    """Return a function for Spark that maps a partition to rows, the last of them a failure.
+
+    Privacy
+    -------
+    NumPy's warnings of values that overflow would be in the logs of executors.
+    """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _set_up()
         failure = None
         try:
-            for row in work(batches):
-                yield _packed(row)
+            with np.errstate(all="ignore"):
+                for row in work(batches):
+                    yield _packed(row)
         except Exception as error:
             failure = Failure.of(error)
         if failure is not None:

@@ -79,12 +79,19 @@ class Failure(NamedTuple):
 
 
 def guarded(act: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what `act` returns, or its failure, or a failure among its arguments."""
+    """Return what `act` returns, or its failure, or a failure among its arguments.
+
+    Privacy
+    -------
+    NumPy would warn of values that overflow, in the logs of a worker or, if Dask runs in this
+    process, on standard error. What a fit sets for its own thread does not hold for others.
+    """
     for argument in arguments:
         if isinstance(argument, Failure):
             return argument
     try:
-        return act(*arguments)
+        with np.errstate(all="ignore"):
+            return act(*arguments)
     except Exception as error:
         return Failure.of(error)
 
