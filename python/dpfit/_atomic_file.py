@@ -10,19 +10,28 @@ import re
 import secrets
 import stat
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["COMPANIONS", "LEDGER", "NamedWriter", "errors_named", "whole_file"]
+__all__ = ["COMPANIONS", "CONNECTED", "LEDGER", "NamedWriter", "errors_named", "whole_file"]
 
 LEDGER = 0x6470666C
 """The number by which SQLite tells ledgers from its other files; as bytes it is "dpfl"."""
 
 COMPANIONS = ("-wal", "-shm", "-journal")
 """What the names of files end with that SQLite keeps beside a ledger."""
+
+CONNECTED = threading.RLock()
+"""Held while this process has a ledger open.
+
+When a process closes a file, the operating system drops all locks that the process holds on it. So
+nothing else may open and close it meanwhile. It is reentrant, because a signal handler may fork
+while a ledger is open.
+"""
 
 # The beginning of a file of SQLite, and where it has the number.
 _SQLITE, _NUMBER = b"SQLite format 3\0", slice(68, 72)
@@ -131,7 +140,7 @@ def whole_file(
 def _belongs_to_ledger(path: str) -> bool:
     names = [path, *(path.removesuffix(end) for end in COMPANIONS if path.endswith(end))]
     for name in filter(os.path.isfile, names):
-        with contextlib.suppress(OSError), open(name, "rb", buffering=0) as file:
+        with CONNECTED, contextlib.suppress(OSError), open(name, "rb", buffering=0) as file:
             head = file.read(_NUMBER.stop)
             if head.startswith(_SQLITE) and head[_NUMBER] == LEDGER.to_bytes(4, "big"):
                 return True

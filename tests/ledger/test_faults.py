@@ -7,13 +7,18 @@ import resource
 import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 import tempfile
+import threading
 import traceback
 
 import numpy as np
 import pytest
 
 from dpfit import AdaSSP, Ledger, LedgerError, LedgerWarning, PrivateLinearRegression, load
+from dpfit._atomic_file import whole_file
+from dpfit.accounting import _ledger_file
 from dpfit.exceptions import Code
 from dpfit.release import Releaser
 
@@ -355,6 +360,31 @@ def test_a_ledger_is_not_replaced_by_a_model(path, ending, tmp_path):
     connection.close()
     model.save(other)
     load(other)
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
+def test_an_output_does_not_drop_the_locks_of_a_ledger(path, ending):
+    """A process that closes a file loses its locks on it, also those of other threads."""
+
+    def save():
+        with pytest.raises(FileExistsError), whole_file(f"{path}{ending}"):
+            pass
+
+    saving = threading.Thread(target=save)
+    other = (
+        "import sqlite3, sys\n"
+        "connection = sqlite3.connect(sys.argv[1], timeout=0.0, isolation_level=None)\n"
+        "connection.execute('BEGIN IMMEDIATE')\n"
+    )
+
+    def act(_):
+        saving.start()
+        saving.join(0.3)
+        return subprocess.run([sys.executable, "-c", other, path], capture_output=True, text=True)
+
+    found = _ledger_file.write(str(path), act)
+    saving.join()
+    assert "database is locked" in found.stderr
 
 
 def test_another_ledger_in_the_same_place_is_noticed(path):

@@ -17,13 +17,12 @@ import os
 import random
 import secrets
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from dpfit._atomic_file import COMPANIONS, LEDGER
+from dpfit._atomic_file import COMPANIONS, CONNECTED, LEDGER
 from dpfit.exceptions import Code, LedgerError
 
 __all__ = ["VERSION", "create", "damaged", "identity", "mark", "read", "write"]
@@ -42,14 +41,11 @@ _PASSING = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 _PROBLEMS = (sqlite3.Error, UnicodeDecodeError)
 _MARK = "user.dpfit.ledger"
 
-# Held while this process has a connection. Reentrant, because `act` may be interrupted by a signal
-# whose handler forks.
-_connected = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_connected.acquire,
-        after_in_parent=_connected.release,
-        after_in_child=_connected.release,
+        before=CONNECTED.acquire,
+        after_in_parent=CONNECTED.release,
+        after_in_child=CONNECTED.release,
     )
 
 _TABLES = (
@@ -201,7 +197,7 @@ def mark(path: str) -> None:
 @contextlib.contextmanager
 def _connection(path: str, mode: str) -> Iterator[sqlite3.Connection]:
     """Open the file, and close it before this process can fork."""
-    with _connected, contextlib.closing(_connect(path, mode)) as connection:
+    with CONNECTED, contextlib.closing(_connect(path, mode)) as connection:
         yield connection
 
 
