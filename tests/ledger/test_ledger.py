@@ -6,6 +6,7 @@ import os
 import pickle
 import sqlite3
 import sys
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -95,6 +96,7 @@ UNITS = Charge(what="fit", mu=0.25, protects_units=True, max_rows=5)
         ({"unit": "person", "rows_per_unit": 3}, UNITS, 0.25),
         ({"unit": "person", "rows_per_unit": None}, UNITS, 0.25),
         ({"unit": "person", "rows_per_unit": 3}, Charge(what="stated", mu=0.25), 0.25),
+        ({"unit": "person", "neighbors": "replace"}, replace(ROWS, neighbors="replace"), 0.25),
     ],
 )
 def test_a_fit_that_protects_rows_is_charged_for_all_rows_of_a_unit(ledger, charge, mu):
@@ -115,6 +117,11 @@ def test_the_factor_for_rows_is_rounded_up():
         ({}, UNITS, "protects rows, and fit protects units"),
         ({"unit": "person", "rows_per_unit": None}, ROWS, "protects each person"),
         ({"neighbors": "replace"}, ROWS, "'replace', and fit has 'add_remove'"),
+        (
+            {"unit": "person", "rows_per_unit": 2, "neighbors": "replace"},
+            replace(ROWS, neighbors="replace"),
+            "with more or fewer rows, and fit protects rows",
+        ),
         (
             {"unit": "person", "rows_per_unit": 2},
             Charge(what="fit", epsilon=1.0, delta=1e-9, protects_units=False),

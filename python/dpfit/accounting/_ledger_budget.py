@@ -37,7 +37,8 @@ def charged(settings: Settings, entries: Sequence[LedgerEntry], charge: Charge) 
     Privacy
     -------
     The sum protects what every entry protects. A guarantee for rows protects a unit with k rows by
-    k times its mu (Dong, Roth and Su 2022, theorem 2.14), rounded up.
+    k times its mu (Dong, Roth and Su 2022, theorem 2.14), rounded up. Under replacement, it does
+    so only if all units have the same number of rows: the number of rows is public in such fits.
     """
     if charge.neighbors != settings.neighbors:
         raise _incompatible(
@@ -66,6 +67,12 @@ def charged(settings: Settings, entries: Sequence[LedgerEntry], charge: Charge) 
         raise _incompatible(
             f"protects each {settings.unit}, and {charge.what} protects rows",
             "fit with a unit, or create a ledger with rows_per_unit",
+        )
+    if settings.neighbors == "replace":
+        raise _incompatible(
+            f"protects each {settings.unit}, who may be replaced by one with more or fewer rows, "
+            f"and {charge.what} protects rows",
+            "fit with a unit",
         )
     if charge.mu is None:
         raise _incompatible(

@@ -104,7 +104,7 @@ class Ledger:
         rows_per_unit : int or None, default 1
             The largest number of rows that one unit has in the tables of fits without ``unit=``,
             to the best of your knowledge. Such fits protect rows and are charged this many times
-            their mu. None refuses them. Not used if `unit` is None.
+            their mu. None refuses them; so does "replace", unless it is 1. Not used without `unit`.
         neighbors : {"add_remove", "replace"}, default "add_remove"
             The neighbouring relation of all fits.
         other_epsilon, other_delta : float, default 0
