@@ -137,7 +137,12 @@ class Settings:
 def gaussian_rest(
     epsilon: float, delta: float, other_epsilon: Fraction, other_delta: Fraction
 ) -> float:
-    """Return the mu that a budget allows beside other costs, rounded down; 0 if it is too small."""
+    """Return the mu that a budget allows beside other costs; 0 if it is too small.
+
+    Privacy
+    -------
+    Differences are exact and rounded down before they are converted, and mu is rounded down.
+    """
     rest = fraction_down(Fraction(epsilon) - other_epsilon)
     rest_delta = fraction_down(Fraction(delta) - other_delta)
     if rest < EPSILON_RANGE[0] or rest_delta < DELTA_RANGE[0]:

@@ -30,6 +30,11 @@ class RowCount(Statistic[_native.Count, float]):
 
     It reads every value of every row: with ``missing="error"``, a value that is not finite is an
     error before anything is released.
+
+    Privacy
+    -------
+    A row adds one, or nothing if it is dropped. A histogram of the target whose bins cover all
+    numbers has each of these rows in one bin, so that the sum of its counts is the same number.
     """
 
     name = "number of rows"

@@ -170,6 +170,10 @@ class ClippedGradients(Statistic[_native.ExampleGradient, Floats]):
         Coefficients of the columns of X and, if there is one more, of a constant one.
     bound : float
         The norm to which the gradient of a row is clipped.
+
+    Privacy
+    -------
+    The core checks the norm of what each row adds, in integers: at most ``EXAMPLE_SCALE``.
     """
 
     theta: Floats

@@ -42,7 +42,12 @@ class ColumnCounter:
     rows: float
 
     def spend(self, counted: Sequence[bool], shares: tuple[float, float]) -> tuple[float, float]:
-        """Spend shares of the budget on the histograms that are made; return their mu."""
+        """Spend shares of the budget on the histograms that are made; return their mu.
+
+        Privacy
+        -------
+        What is spent here has to be what :meth:`release` gets.
+        """
         return (
             self.budget.spend(shares[0]) if any(counted[:-1]) else 0.0,
             self.budget.spend(shares[1]) if counted[-1] else 0.0,
