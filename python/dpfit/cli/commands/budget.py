@@ -115,6 +115,8 @@ def add(
 
     Model files contain their own cost. Use --other for a release of which only epsilon and delta
     are known. It adds more to the total than a fit of dpfit, whose noise is known to be Gaussian.
+    With --other, the total holds if it was decided beforehand how much to spend on such releases,
+    and not by looking at results. A ledger sees to that.
     """
     costs = [
         *map(cost_of_model, models or []),
