@@ -43,6 +43,17 @@ def test_nothing_is_released_that_the_ledger_cannot_pay(fitted, ledger, monkeypa
     assert ledger.history() == ()
 
 
+def test_a_ledger_that_cannot_pay_is_found_before_rows_are_looked_at(fitted, ledger):
+    model, X, y = fitted
+    rows = X.astype(object)
+    rows[7, 0] = "a string"
+    with pytest.raises(BudgetExceeded):
+        model.evaluate(rows, y, epsilon=5.0, ledger=ledger)
+    with pytest.raises(ParameterError):
+        model.evaluate(rows, y, epsilon=1.0, ledger=ledger)
+    assert ledger.history() == ()
+
+
 @pytest.mark.filterwarnings(f"ignore::{InsecureSeedWarning.__module__}.InsecureSeedWarning")
 def test_a_seeded_evaluation_cannot_be_charged(fitted, ledger):
     model, X, y = fitted

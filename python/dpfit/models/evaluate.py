@@ -75,7 +75,6 @@ def evaluate(
     rows_per_unit = 1 if max_rows is None else integer("max_rows", max_rows, 1, 1 << 20)
     model = estimator.model_
     range_of(model)
-    source = evaluation_source(estimator, X, y, unit, weight, model)
     random = entropy(random_state)
     neighbors = model.privacy.neighbors
     unit_name = unit if isinstance(unit, str) else None
@@ -90,6 +89,8 @@ def evaluate(
         max_rows=max_rows,
     )
     bill = Bill.of(ledger, charge, is_seeded=random_state is not None)
+    # Rows are looked at from here on.
+    source = evaluation_source(estimator, X, y, unit, weight, model)
     releaser = Releaser(
         random,
         neighbors,
