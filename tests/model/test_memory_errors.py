@@ -59,3 +59,15 @@ def test_predictions_of_many_terms_that_need_too_much_memory(monkeypatch):
     with pytest.raises(MemoryError, match="these predictions") as caught:
         model.predict(X)
     check_says_nothing(caught.value)
+
+
+@pytest.mark.parametrize("place", ["sum", "checks"])
+def test_an_evaluation_that_needs_too_much_memory(place, monkeypatch):
+    model = PrivateLinearRegression(mu=1e3).fit(X, Y)
+    if place == "checks":
+        monkeypatch.setattr("dpfit._validation.validate_data", too_large)
+    else:
+        monkeypatch.setattr(Releaser, "release", too_large)
+    with pytest.raises(MemoryError, match="not enough memory for this evaluation") as caught:
+        model.evaluate(X, Y, epsilon=1.0)
+    check_says_nothing(caught.value)

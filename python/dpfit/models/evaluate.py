@@ -89,8 +89,6 @@ def evaluate(
         max_rows=max_rows,
     )
     bill = Bill.of(ledger, charge, is_seeded=random_state is not None)
-    # Rows are looked at from here on.
-    source = evaluation_source(estimator, X, y, unit, weight, model)
     releaser = Releaser(
         random,
         neighbors,
@@ -106,6 +104,8 @@ def evaluate(
     found: dict[str, Any] | None = None
     problem: Exception = MemoryError("there is not enough memory for this evaluation")
     try:
+        # Rows are looked at from here on.
+        source = evaluation_source(estimator, X, y, unit, weight, model)
         with contextlib.closing(source), np.errstate(all="ignore"):
             table = source.table(model.kinds, reading)
             budget = BudgetTracker(spend.mu)
