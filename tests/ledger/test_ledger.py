@@ -1,12 +1,12 @@
 """A ledger by itself: what it remembers, whom it charges, and how it is passed on."""
 
 import copy
+import dataclasses
 import math
 import os
 import pickle
 import sqlite3
 import sys
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -96,7 +96,11 @@ UNITS = Charge(what="fit", mu=0.25, protects_units=True, max_rows=5)
         ({"unit": "person", "rows_per_unit": 3}, UNITS, 0.25),
         ({"unit": "person", "rows_per_unit": None}, UNITS, 0.25),
         ({"unit": "person", "rows_per_unit": 3}, Charge(what="stated", mu=0.25), 0.25),
-        ({"unit": "person", "neighbors": "replace"}, replace(ROWS, neighbors="replace"), 0.25),
+        (
+            {"unit": "person", "neighbors": "replace"},
+            dataclasses.replace(ROWS, neighbors="replace"),
+            0.25,
+        ),
     ],
 )
 def test_a_fit_that_protects_rows_is_charged_for_all_rows_of_a_unit(ledger, charge, mu):
@@ -119,7 +123,7 @@ def test_the_factor_for_rows_is_rounded_up():
         ({"neighbors": "replace"}, ROWS, "'replace', and fit has 'add_remove'"),
         (
             {"unit": "person", "rows_per_unit": 2, "neighbors": "replace"},
-            replace(ROWS, neighbors="replace"),
+            dataclasses.replace(ROWS, neighbors="replace"),
             "with more or fewer rows, and fit protects rows",
         ),
         (
