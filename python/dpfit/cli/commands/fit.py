@@ -283,8 +283,12 @@ def _prepare(
     target, *others = inputs.check_roles(declared, roles)
     for name in left_out:
         inputs.check_columns([name], declared, "--without")
-        if name in (target, *others):
-            raise wrong_use(f"column {name!r} is needed and cannot be left out")
+        for option, column in roles.items():
+            if name == column:
+                raise wrong_use(
+                    f"column {name!r} is given by {option} and by --without",
+                    f"a column given by {option} is not a feature: remove --without {name!r}",
+                )
     ignored = [*left_out, *others]
     schema = Schema() if schema_file is None else read_schema(schema_file, declared, ignored)
     known = dict(schema)
