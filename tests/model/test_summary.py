@@ -20,7 +20,7 @@ from dpfit import (
     PrivateLinearRegression,
     Schema,
 )
-from dpfit.models.names import shortened
+from dpfit.models.names import listed, shortened
 from dpfit.models.summary import linear_summary
 from dpfit.models.tables import Summary
 
@@ -364,6 +364,12 @@ def test_latex(with_levels, summary):
     for text in (summary.to_latex(), mean_only(PrivateLinearRegression).summary().to_latex()):
         assert text.count("{") == text.count("}")
         assert text.count(r"\begin") == text.count(r"\end") == 1
+
+
+def test_lists_of_names_with_commas():
+    assert listed(["a", "b"]) == "a, b"
+    assert listed(["ward=ICU, step-down", "b"]) == "ward=ICU, step-down; b"
+    assert listed(list("abcdefg")) == "a, b, c, d, e and 2 more"
 
 
 def test_latex_has_minus_signs():
