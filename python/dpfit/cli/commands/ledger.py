@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-EXAMPLES = ("dpfit ledger create study.dpl --epsilon 2 --dataset NHANES --unit person",)
+EXAMPLES = (
+    "dpfit ledger create study.dpl --epsilon 2 --dataset NHANES --unit person",
+    "dpfit ledger create stays.dpl -e 2 --dataset Stays --unit patient --only-units",
+)
 SHOW_EXAMPLES = ("dpfit ledger show study.dpl", "dpfit ledger show study.dpl --json")
 ADD_EXAMPLES = (
     "dpfit ledger add study.dpl model.json",

@@ -103,9 +103,9 @@ def _of_ledger(ledger: Ledger, provenance: Provenance | None) -> list[Html]:
     whole = f"mu = {rounded_down(ledger.mu)}"
     if ledger.epsilon is not None:
         whole = f"epsilon = {rounded_down(ledger.epsilon)}, delta = {rounded_down(ledger.delta)}"
-    rest = f"mu = {rounded_down(left.mu)}"
+    rest = [f"mu = {rounded_down(left.mu)}"]
     if left.epsilon is not None:
-        rest = f"epsilon = {rounded_down(left.epsilon)} at delta = {rounded_down(left.delta)}"
+        rest = [f"epsilon = {rounded_down(left.epsilon)}", f"delta = {rounded_down(left.delta)}"]
     unit = "row" if ledger.unit is None else ledger.unit
     rows: list[list[Child]] = []
     for entry, segment in zip(entries, segments, strict=True):
@@ -123,7 +123,7 @@ def _of_ledger(ledger: Ledger, provenance: Provenance | None) -> list[Html]:
             f"The releases below were paid from one budget, {whole}, which protects each ",
             name_of(unit),
             ". The ledger does not know of releases that nobody charged to it. A fit with ",
-            element("strong", rest),
+            element("strong", *_joined(rest, " at ")),
             " can still be paid for (the empty part of the bar).",
         ),
         *([element("p", element("strong", _COPIED))] if ledger.is_copy() else []),
@@ -131,6 +131,14 @@ def _of_ledger(ledger: Ledger, provenance: Provenance | None) -> list[Html]:
         table(["paid for", "entry", "when (UTC)", "cost", "share"], rows, style="small"),
         *([] if ledger.unit is None or not by_rows else [_charged_for_rows(ledger, by_rows)]),
     ]
+
+
+def _joined(parts: Sequence[str], by: str) -> list[Child]:
+    """Return parts with a separator, at which lines may break."""
+    found: list[Child] = []
+    for part in parts:
+        found += [by if found else None, element("span", part, class_="unbroken")]
+    return found
 
 
 def _charged_for_rows(ledger: Ledger, numbers: Sequence[str]) -> Html:
