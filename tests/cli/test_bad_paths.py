@@ -51,6 +51,11 @@ CASES = {
         2,
         ["'patient' is given by --unit and by --without"],
     ),
+    "columns in a list": (
+        "fit visits.csv -t cost -e 1 --without patient,cost -o m.json",
+        2,
+        ["no column 'patient,cost' (--without) (hint: --without patient --without cost)"],
+    ),
     "another delimiter": ("fit semicolons.csv -t price -e 1 -o m.json", 2, ["--delimiter"]),
     "a column of nobody": (f"fit data.csv {FIT} --without zzz -o m.json", 2, ["'zzz'"]),
     "strings without levels": (

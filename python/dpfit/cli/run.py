@@ -45,6 +45,7 @@ _ELSEWHERE = {
     "infer": "dpfit schema infer DATA",
     "score": "dpfit evaluate MODEL DATA",
     "plot": "dpfit show MODEL --plot FILE.png",
+    "report": "dpfit show MODEL --html FILE",
     "sql": "dpfit show MODEL --sql TABLE",
     "summary": "dpfit show MODEL",
 }

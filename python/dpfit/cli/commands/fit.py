@@ -282,6 +282,10 @@ def _prepare(
     declared = declared_kinds(scan)
     target, *others = inputs.check_roles(declared, roles)
     for name in left_out:
+        parts = [part.strip() for part in name.split(",")]
+        if name not in declared and len(parts) > 1 and set(parts) <= declared.keys():
+            hint = " ".join(f"--without {shlex.quote(part)}" for part in parts)
+            raise wrong_use(f"the table has no column {name!r} (--without)", hint)
         inputs.check_columns([name], declared, "--without")
         for option, column in roles.items():
             if name == column:
