@@ -284,8 +284,9 @@ def additive_summary(model: Model, inference: Inference = "population") -> Summa
         )
         if isinstance(x, list):
             width, bends = f"{len(x)} level{'s' if len(x) > 1 else ''}", NONE
-        if np.isfinite(ranges[place]).all():
-            low, high = float(height.min()), float(height.max())
+        seen = height[model.is_seen(place)]
+        if np.isfinite(ranges[place]).all() and len(seen):
+            low, high = float(seen.min()), float(seen.max())
             test = tests[place]
             cells = [bends, *map(number_text, (low, high, high - low)), test.edf_text]
             cells += [p_text(test.p_no_effect), p_text(test.p_line)]
@@ -334,10 +335,16 @@ def _unseen(model: Model) -> list[str]:
         for place, level in enumerate(effect.levels, start)
         if not model.estimates.known[place]
     ]
+    found += [
+        name
+        for place, (name, kind) in enumerate(zip(model.column_names, model.columns, strict=True))
+        if kind.is_binary and model.status == "full" and not model.is_seen(place).all()
+    ]
     if not found:
         return []
     return [
-        f"Not known: {listed(distinct(found))}. The noise hides whether these levels have rows. "
+        f"Not known: {listed(distinct(found))}. The noise hides whether these levels or binary "
+        "columns have rows. "
         f"{_WHAT_HELPS}"
     ]
 
