@@ -22,7 +22,7 @@ from dpfit.accounting import (
     Provenance,
     utc_now,
 )
-from dpfit.exceptions import ExactScoreWarning, InsecureSeedWarning
+from dpfit.exceptions import ExactScoreWarning, InsecureSeedWarning, ParameterError
 from dpfit.release import Releaser
 
 __all__ = ["PrivateRegressor", "not_enough_memory"]
@@ -179,6 +179,12 @@ class PrivateRegressor(RegressorMixin, BaseEstimator):
         scores together reveal rows. The `evaluate` method of the estimators without tuning is
         private.
         """
+        if isinstance(y, str):
+            raise ParameterError(
+                "score needs the values of the target, not the name of its column",
+                subject="y",
+                hint=f"evaluate(X, {y!r}, epsilon=...) is private and takes the name",
+            )
         _warn_of_exact_score()
         return float(super().score(X, y, sample_weight))
 

@@ -45,6 +45,17 @@ CASES = {
     ),
     # Columns.
     "a wrong column": ("fit data.csv -t prise -e 1 -o m.json", 2, ["did you mean 'price'"]),
+    "a column in other letters": ("fit data.csv -t PRICE -e 1 -o m.json", 2, ["mean 'price'"]),
+    "a unit that is left out": (
+        "fit visits.csv -t cost -e 1 --unit patient --max-rows 2 --without patient -o m.json",
+        2,
+        ["'patient' is given by --unit and by --without"],
+    ),
+    "columns in a list": (
+        "fit visits.csv -t cost -e 1 --without patient,cost -o m.json",
+        2,
+        ["no column 'patient,cost' (--without) (hint: --without patient --without cost)"],
+    ),
     "another delimiter": ("fit semicolons.csv -t price -e 1 -o m.json", 2, ["--delimiter"]),
     "a column of nobody": (f"fit data.csv {FIT} --without zzz -o m.json", 2, ["'zzz'"]),
     "strings without levels": (
@@ -55,7 +66,7 @@ CASES = {
     "a target of strings": (
         "fit data.csv -t cut -e 1 -o m.json",
         2,
-        ["'cut' contains strings", "decimal comma"],
+        ["'cut' contains strings", "yes and no as 1 and 0", "decimal comma"],
     ),
     "a schema with a target of strings": ("schema infer data.csv -t cut", 2, ["decimal comma"]),
     "semicolons and commas": (

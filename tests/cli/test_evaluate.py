@@ -33,6 +33,9 @@ def test_units(folder, quick, tmp_path):
     done = tool.dpfit(folder, line, program=quick)
     assert done.returncode == 0, done.stderr
     assert "each patient" in done.stdout.decode()
+    assert done.stderr == b""
+    rows = tool.dpfit(folder, f"evaluate {model} visits.csv -t cost -e 5", program=quick)
+    assert b"The model protects each patient, and this evaluation each row." in rows.stderr
 
 
 def test_weights(folder, quick, tmp_path):

@@ -68,6 +68,7 @@ def test_a_ledger_is_created_as_asked(place, run):
         ("create none/new.dpl --dataset x -e 1", 1, "cannot be created"),
         ("show none.dpl", 1, "does not exist (hint: dpfit ledger create"),
         ("show data.parquet", 1, "not a dpfit ledger"),
+        ("show model.json", 1, "dpfit ledger create writes ledgers"),
         ("add study.dpl", 2, "nothing to add"),
         ("add study.dpl --mu 0.1", 2, "need --what"),
         ("add study.dpl --mu nonsense --what x", 2, "must be MU"),
@@ -99,6 +100,38 @@ def test_a_fit_is_charged_and_its_file_recorded(place, run):
     assert "7.7 %" in shown
     assert shown.count("#") == 3
     assert json.loads(run("show m.json --json"))["dataset"] == "Diamonds"
+
+
+def test_a_model_file_is_compared_with_its_checksum(place, run, quick):
+    run(f"{FIT} --ledger study.dpl -o m.json --quiet")
+    text = (place / "m.json").read_text()
+    (place / "same.json").write_text(text)
+    (place / "changed.json").write_text(text + "\n")
+    for name, words in (
+        ("m.json", "The checksum of m.json is that of entry 1 of the ledger."),
+        ("same.json", "The checksum of same.json is that of entry 1 of the ledger."),
+        ("changed.json", "WARNING: changed.json is not the file that entry 1"),
+    ):
+        done = tool.dpfit(place, f"show {name} --html r.html --ledger study.dpl", program=quick)
+        assert done.returncode == 0
+        assert words in done.stderr.decode()
+    unsaved = PrivateLinearRegression(epsilon=0.5, ledger=place / "study.dpl")
+    unsaved.fit([[1.0]] * 9, [1.0] * 9).set_params(ledger=None).save(place / "u.json")
+    done = tool.dpfit(place, "show u.json --html r.html --ledger study.dpl", program=quick)
+    assert "no checksum of a model file for entry 2" in done.stderr.decode()
+
+
+def test_fits_of_rows_and_of_people_in_one_ledger_are_noted(place, run, quick):
+    fit = "fit visits.csv -t cost -e 0.1 --quiet --ledger study.dpl"
+    run(f"{fit} --unit patient --max-rows 2 -o a.json")
+    done = tool.dpfit(place, f"{fit} --without patient -o b.json", program=quick)
+    assert done.returncode == 0
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("dpfit: warning: PrivateLinearRegression is charged as if each stone")
+    first, second = run("ledger show study.dpl").splitlines()[-2:]
+    assert "each patient (2 rows)" in first
+    assert "each row" in second
+    assert "charged for 1 row of each stone, unlike entry 1" in second
 
 
 def test_standard_output_is_recorded_too(place, run):

@@ -7,12 +7,13 @@ import os
 import pickle
 import sqlite3
 import sys
+import warnings
 from fractions import Fraction
 
 import pytest
 
 import dpfit
-from dpfit import Ledger, LedgerError, ParameterError
+from dpfit import Ledger, LedgerError, LedgerWarning, ParameterError
 from dpfit.accounting import Charge, gdp_mu
 from dpfit.accounting._ledger_budget import charged
 from dpfit.exceptions import Code
@@ -148,6 +149,28 @@ def test_all_named_units_must_have_the_same_name(path):
     with pytest.raises(ParameterError, match="'patient', and fit protects those in 'hospital'"):
         ledger.reserve(hospitals)
     assert [entry.unit_name for entry in ledger.history()] == [None, "patient"] * 2
+
+
+@pytest.mark.parametrize("order", [(ROWS, UNITS), (UNITS, ROWS)])
+def test_fits_of_rows_and_of_units_together_are_suspicious(path, order):
+    """If people have several rows, the fit of rows protects them less than the ledger says."""
+    ledger = Ledger.create(path, **BUDGET, unit="person")
+    ledger.reserve(Charge(what="stated", mu=0.01, kind="added"), *order[:1] * 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(LedgerWarning):
+            ledger.reserve(order[1])
+        assert len(ledger.history()) == 3
+    with pytest.warns(LedgerWarning, match="as if each person had 1 row"):
+        ledger.reserve(order[1])
+    remarks = [entry.remark for entry in ledger.history()]
+    assert remarks[:3] == [""] * 3
+    assert "1 row of each person" in remarks[3]
+    several = Ledger.create(
+        path.with_name("b.dpl"), mu=5.0, dataset="x", unit="person", rows_per_unit=5
+    )
+    several.reserve(*order)
+    assert [entry.remark for entry in several.history()] == ["", ""]
 
 
 def test_the_history_says_when_who_what_and_how_much(path, monkeypatch):

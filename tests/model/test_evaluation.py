@@ -299,6 +299,13 @@ def test_intervals_of_r2_and_rmse_contain_only_possible_values():
     assert "R² is not known" not in str(found)
 
 
+def test_score_does_not_take_a_name():
+    frame = pd.DataFrame({"x": [1.0, 2.0], "y": [1.0, 2.0]})
+    model = PrivateLinearRegression(epsilon=1.0).fit(frame, "y")
+    with pytest.raises(ParameterError, match=r"evaluate\(X, 'y', epsilon=...\)"):
+        model.score(frame, "y")
+
+
 @pytest.mark.parametrize("cls", [*CLASSES, dpfit.BoostedAdaSSP])
 def test_score_warns_once(cls, monkeypatch):
     X, y = uniform(300)

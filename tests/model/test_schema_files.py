@@ -282,7 +282,8 @@ def test_wrong_frames():
         ((np.zeros((2, 2)),), "column names"),
         ((pd.DataFrame(np.zeros((2, 2))),), "column names"),
         (("a.csv",), "got a file name"),
-        ((frame, {"z": Binary()}), "'z' is not in the table"),
+        ((frame, {"z": Binary()}), "'z' is not in the table$"),
+        ((frame, {"X": Binary()}), "'X' is not in the table; did you mean 'x'"),
     ):
         with pytest.raises(ParameterError, match=message):
             Schema.from_frame(*arguments)

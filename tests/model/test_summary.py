@@ -20,8 +20,9 @@ from dpfit import (
     PrivateLinearRegression,
     Schema,
 )
-from dpfit.models.names import shortened
+from dpfit.models.names import listed, shortened
 from dpfit.models.summary import linear_summary
+from dpfit.models.tables import Summary
 
 LONG = "the_name_of_this_column_is_far_too_long_for_a_table_2"
 NAMES = ["age", "<b>&\"x'", LONG, "tab\there"]
@@ -354,10 +355,30 @@ def test_latex(with_levels, summary):
     assert {len(row) for row in cells} == {9}
     assert any(row.startswith(r"town=A \& B\_\% & ") for row in rows)
     assert any("epsilon 2, delta 1e-06" in line for line in body)
+    # All facts are below the table, on lines that are not much wider than it.
+    below = [line for line in body if line.startswith(r"\multicolumn")]
+    for name, value in with_levels.summary().facts:
+        assert any(f"{name}: {value}".replace("_", r"\_") in line for line in below), name
+    assert max(map(len, below)) < 160
     assert body[-2] == r"\end{tabular}"
     for text in (summary.to_latex(), mean_only(PrivateLinearRegression).summary().to_latex()):
         assert text.count("{") == text.count("}")
         assert text.count(r"\begin") == text.count(r"\end") == 1
+
+
+def test_lists_of_names_with_commas():
+    assert listed(["a", "b"]) == "a, b"
+    assert listed(["ward=ICU, step-down", "b"]) == "ward=ICU, step-down; b"
+    assert listed(list("abcdefg")) == "a, b, c, d, e and 2 more"
+
+
+def test_latex_has_minus_signs():
+    cells = ("a-1 b", "-1.5", "1.2e-06", "-3e-05 to -1e-05", "2020-01-31 to 2021-05-02", "-")
+    table = Summary("T", "", (), tuple("abcdef"), (cells,), ())
+    row = next(line for line in table.to_latex().split("\n") if line.startswith("a-1"))
+    assert row == (
+        r"a-1 b & $-$1.5 & 1.2e$-$06 & $-$3e$-$05 to $-$1e$-$05 & 2020-01-31 to 2021-05-02 & -- \\"
+    )
 
 
 @seeded

@@ -262,6 +262,19 @@ def test_the_ledger_shows_its_history(model, account):
     assert "Ledger of the data set" in without.report_html(ledger=account.path)
 
 
+def test_fits_that_protect_rows_are_named_where_units_are_protected(model, account, tmp_path):
+    assert "protects each row, and is charged" not in model.report_html()
+    path = tmp_path / "study.dpl"
+    Ledger.create(path, epsilon=5.0, dataset="x", unit="person", rows_per_unit=2)
+    options = {"epsilon": 0.5, "ledger": path}
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 1))
+    PrivateLinearRegression(**options, max_rows=2).fit(X, X[:, 0], unit=np.arange(500) // 2)
+    page = Reader(PrivateLinearRegression(**options).fit(X, X[:, 0]).report_html())
+    note = "Entry 2 protects each row, and is charged as if no person had more than 2 rows."
+    assert note in page.text
+
+
 def test_shares_of_a_ledger_sum_to_what_is_spent(model, account):
     text = model.report_html().split("Ledger of the data set")[1].split("</section>")[0]
     (bar,) = re.findall(r"<svg[^>]*>(.*?)</svg>", text)

@@ -195,6 +195,9 @@ CASES = {
         of((WHOLE.select(["a"]), Y[:7])), ParameterError, "same number of rows"
     ),
     "a target that is not there": Case(of((WHOLE, "prize")), ParameterError, Code.NO_COLUMN),
+    "a target that is misspelt": Case(
+        of((WHOLE, "Price")), ParameterError, "did you mean 'price'?"
+    ),
     "a name for the target of an array": Case(
         of((np.c_[A, A], "price")), ParameterError, "no column 'price' to use as the target"
     ),

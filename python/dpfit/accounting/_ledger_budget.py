@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -18,9 +19,9 @@ from dpfit.accounting._ledger_entries import (
 )
 from dpfit.accounting.gdp import gdp_epsilon, gdp_mu
 from dpfit.accounting.statement import rounded_down, rounded_up
-from dpfit.exceptions import BudgetExceeded, ParameterError
+from dpfit.exceptions import BudgetExceeded, LedgerWarning, ParameterError
 
-__all__ = ["charged", "exceeded", "fits", "remaining"]
+__all__ = ["charged", "exceeded", "fits", "remaining", "remark_on_units"]
 
 # How many doubles above an epsilon are tried.
 _STEPS = 16
@@ -84,6 +85,50 @@ def charged(settings: Settings, entries: Sequence[LedgerEntry], charge: Charge) 
     return replace(charge, mu=mu)
 
 
+def remark_on_units(settings: Settings, entries: Sequence[LedgerEntry], charge: Charge) -> str:
+    """Return a remark for a new entry, if fits disagree about the rows of a unit.
+
+    Some protect rows, which the ledger counts as one row of each unit, and some protect units,
+    which is needed if a unit can have several rows.
+
+    Warns
+    -----
+    LedgerWarning
+        If there is a remark. Nothing has been written then: if warnings are errors, nothing is
+        spent.
+
+    Privacy
+    -------
+    A fit that protects rows protects a unit with several rows less than the ledger says. Whether
+    there are such units is not known here: the user has to decide.
+    """
+    if settings.unit is None or settings.rows_per_unit != 1 or charge.protects_units is None:
+        return ""
+    # A cost that a person added without a model holds for the unit: its entry has no max_rows.
+    others = [
+        entry
+        for entry in entries
+        if (entry.max_rows is None) == charge.protects_units
+        and (entry.kind == "fit" or entry.max_rows is not None)
+    ]
+    if not others:
+        return ""
+    rows, units = f"entry {others[0].number}", charge.what
+    if not charge.protects_units:
+        rows, units = units, rows
+    warnings.warn(
+        f"{rows} is charged as if each {settings.unit} had 1 row, but {units} has a person-ID "
+        f"column: if a {settings.unit} can have several rows, it is protected less than the ledger "
+        "says. Fit with unit= and max_rows= (--unit and --max-rows)",
+        LedgerWarning,
+        # Where it is printed once, though a fit checks the budget before it is charged.
+        stacklevel=2,
+    )
+    if charge.protects_units:
+        return f"{rows} is charged for 1 row of each {settings.unit}"
+    return f"charged for 1 row of each {settings.unit}, unlike {units}"
+
+
 def fits(settings: Settings, costs: Iterable[LedgerEntry | Charge]) -> bool:
     """Return whether costs, in the order in which they are paid, are within the budget.
 
@@ -130,13 +175,20 @@ def exceeded(
     if cost.mu is not None:
         left = remaining(settings, entries)
         asked += f"mu = {rounded_up(cost.mu)}"
+        rows = (settings.unit and settings.rows_per_unit) or 1
+        if cost.protects_units is False and rows > 1:
+            asked += f" for {rows} rows of each {settings.unit}"
+        elif cost.epsilon is not None and cost.delta is not None:
+            guarantee = (rounded_up(cost.epsilon), rounded_up(cost.delta))
+            asked += " (epsilon = {} at delta = {})".format(*guarantee)
         rest = f"mu = {rounded_down(left.mu)}"
         if left.epsilon is not None:
             rest += f" (epsilon = {rounded_down(left.epsilon)} at delta = {left.delta:g})"
     else:
         (_, *spent), most = _sums(entries), _for_others(settings, entries)
-        guarantee = (rounded_up(cost.epsilon or 0.0), rounded_up(cost.delta or 0.0))
-        asked += "epsilon = {}, delta = {}".format(*guarantee)
+        asked += (
+            f"epsilon = {rounded_up(cost.epsilon or 0.0)}, delta = {rounded_up(cost.delta or 0.0)}"
+        )
         # Zero instead of minus zero.
         left_over = [fraction_down(a - b) or 0.0 for a, b in zip(most, spent, strict=True)]
         rest = "epsilon = {}, delta = {}".format(*map(rounded_down, left_over))

@@ -270,7 +270,7 @@ def _translated(path: str, error: Exception) -> LedgerError:
     """Return an error of SQLite as one of dpfit."""
     match _primary(error):
         case sqlite3.SQLITE_NOTADB:
-            return _error(path, Code.DAMAGED, "is not a dpfit ledger, or is damaged", _RESTORE)
+            return _error(path, Code.DAMAGED, "is not a dpfit ledger, or is damaged", _OTHER_FILE)
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_ERROR | sqlite3.SQLITE_FORMAT:
             return damaged(path, "SQLite cannot read it")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
@@ -293,6 +293,7 @@ def _translated(path: str, error: Exception) -> LedgerError:
 
 
 _RESTORE = "restore a backup, and add what was spent since then"
+_OTHER_FILE = f"Ledger.create writes ledgers; if this one is damaged, {_RESTORE}"
 
 
 def damaged(path: str, reason: str) -> LedgerError:

@@ -13,7 +13,7 @@ from dpfit._typing import Neighbors
 from dpfit.accounting import _ledger_file as file
 from dpfit.accounting import _ledger_tables as tables
 from dpfit.accounting._checks import must_be
-from dpfit.accounting._ledger_budget import charged, exceeded, fits, remaining
+from dpfit.accounting._ledger_budget import charged, exceeded, fits, remaining, remark_on_units
 from dpfit.accounting._ledger_entries import (
     ADOPTED,
     Charge,
@@ -296,7 +296,8 @@ class Ledger:
         Warns
         -----
         LedgerWarning
-            If the clock went back since the last entry. Entries keep their order.
+            If the clock went back since the last entry: entries keep their order. Or if some fits
+            protect rows, which are charged as if each unit had one row, and others protect units.
 
         Privacy
         -------
@@ -378,7 +379,8 @@ class Ledger:
             cost = charged(settings, entries, charge)
             if not fits(settings, [*entries, cost]):
                 raise exceeded(self._path, settings, entries, cost)
-            entries += (tables.append(connection, self._path, entries, cost),)
+            remark = remark_on_units(settings, entries, cost)
+            entries += (tables.append(connection, self._path, entries, cost, remark),)
         return entries[before:]
 
     def _load(self, connection: sqlite3.Connection) -> tuple[Settings, tuple[LedgerEntry, ...]]:

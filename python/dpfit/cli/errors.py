@@ -20,7 +20,8 @@ _MESSAGES = {
 _LEAVE_OUT = "leave the column out with --without"
 _HINTS = {
     Code.COPIED: "dpfit ledger adopt LEDGER continues with this file",
-    Code.DAMAGED: "restore a backup, and add what was spent since then (dpfit ledger add)",
+    Code.DAMAGED: "dpfit ledger create writes ledgers; if this one is damaged, restore a backup, "
+    "and add what was spent since then (dpfit ledger add)",
     Code.DATE_COLUMN: f'give it the kind "date" in a schema (dpfit schema infer), or {_LEAVE_OUT}',
     Code.DELIMITER: "--delimiter sets the CSV delimiter",
     Code.MIXED_TYPES: f"correct the file, or {_LEAVE_OUT}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import shutil
 import stat
@@ -12,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from dpfit._similar import similar_name
 from dpfit.cli.errors import CommandError, failure, wrong_use
 from dpfit.cli.outputs import STANDARD
 from dpfit.cli.printing import print_note
@@ -196,10 +196,10 @@ def check_columns(wanted: Iterable[str], names: Iterable[str], origin: str) -> N
     missing = [name for name in wanted if name not in known]
     if not missing:
         return
-    similar = difflib.get_close_matches(missing[0], known, 1) if len(missing) == 1 else []
+    similar = similar_name(missing[0], known) if len(missing) == 1 else None
     hint = "dpfit schema infer DATA lists the columns"
-    if similar:
-        hint = f"did you mean {similar[0]!r}?"
+    if similar is not None:
+        hint = f"did you mean {similar!r}?"
     if len(known) == 1:
         hint = "the table has a single column; --delimiter sets the CSV delimiter"
     columns = f"column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
@@ -233,7 +233,8 @@ def check_roles(declared: Mapping[str, Kind | None], roles: Mapping[str, str | N
 def not_numeric(name: str, what: str = "a target") -> CommandError:
     """Return the error for a column of strings that must be numeric."""
     return wrong_use(
-        f"column {name!r} contains strings, but {what} must be numeric", NUMBERS_AS_STRINGS
+        f"column {name!r} contains strings, but {what} must be numeric",
+        f"write yes and no as 1 and 0; {NUMBERS_AS_STRINGS}",
     )
 
 

@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 import traceback
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -25,7 +26,7 @@ from dpfit.cli.commands import (
 )
 from dpfit.cli.errors import PipeClosed, explain, wrong_use
 from dpfit.cli.options import Command
-from dpfit.cli.printing import epilog, unwrapped
+from dpfit.cli.printing import epilog, print_note, unwrapped
 
 __all__ = ["app", "run"]
 
@@ -44,6 +45,7 @@ _ELSEWHERE = {
     "infer": "dpfit schema infer DATA",
     "score": "dpfit evaluate MODEL DATA",
     "plot": "dpfit show MODEL --plot FILE.png",
+    "report": "dpfit show MODEL --html FILE",
     "sql": "dpfit show MODEL --sql TABLE",
     "summary": "dpfit show MODEL",
 }
@@ -166,9 +168,25 @@ def _hide_types_of_flags(command: Any, parent: Any = None) -> None:
         _hide_types_of_flags(child, context)
 
 
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning of dpfit without its place in the source; others as Python prints them."""
+    if category.__module__ == "dpfit.exceptions":
+        print_note(f"dpfit: warning: {message}")
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno), file=sys.stderr, end="")
+
+
 def _run(arguments: list[str]) -> int:
     command = typer.main.get_command(app)
     _hide_types_of_flags(command)
+    warnings.showwarning = _show_warning
     try:
         code = command.main(args=arguments, prog_name="dpfit", standalone_mode=False)
     except typer.Abort:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, TypeAlias, cast, get_args
 import numpy as np
 
 from dpfit._parameters import one_of
-from dpfit._typing import Floats, Missing
+from dpfit._typing import Array, Floats, Missing
 from dpfit.accounting import PrivacyRecord, Provenance
 from dpfit.exceptions import Code, NotFiniteError, ParameterError
 from dpfit.models.coefficients import Coding, Coefficients
@@ -198,6 +198,17 @@ class Model:
             # Nothing of the column is in the model.
             found.known[:] = False
         return _containing(found.interval(level), self.curve(column)[1])
+
+    def is_seen(self, column: int) -> Array:
+        """Return which heights of :meth:`curve` have an interval: all or none, or some levels."""
+        found: Any = np.isfinite(self.band(column, 0.95)).all(axis=1)
+        is_levels = isinstance(self.effects[column], Levels)
+        return np.asarray(found if is_levels else np.full(len(found), found.all()))
+
+    def importance(self, column: int) -> float:
+        """Return the largest minus the smallest height that has an interval; 0 if none has."""
+        heights = self.curve(column)[1][self.is_seen(column)]
+        return float(np.ptp(heights)) if len(heights) else 0.0
 
     def position(self, feature: int | str) -> int:
         """Return the position of a column that is given by its name or position."""

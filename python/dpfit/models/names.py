@@ -6,9 +6,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-__all__ = ["LONGEST_NAME", "cleaned", "distinct", "shortened", "width_of"]
+__all__ = ["LONGEST_NAME", "MOST_LISTED", "cleaned", "distinct", "listed", "shortened", "width_of"]
 
 LONGEST_NAME = 24
+# Names or places that a note lists.
+MOST_LISTED = 5
 # Steps in which names get longer until they differ.
 _STEP = 4
 
@@ -38,6 +40,14 @@ def shortened(name: str, longest: int = LONGEST_NAME) -> str:
             break
         right = last + right
     return f"{left}...{right}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first few names as text."""
+    shown = names[:MOST_LISTED]
+    separator = "; " if any("," in name for name in shown) else ", "
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return separator.join(shown) + more
 
 
 def distinct(names: Sequence[str], longest: int = LONGEST_NAME) -> list[str]:

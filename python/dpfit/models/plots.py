@@ -191,14 +191,24 @@ def plot_curves(
             _levels(ax, x, heights, band)
         else:
             has_range = not isinstance(model.effects[place], NoEffect)
-            _curve(ax, x, heights, band, has_range=has_range)
-            if has_range:
+            if has_range and model.status == "full" and not model.is_seen(place).all():
+                # Without an interval, there is no curve either.
+                ax.text(0.5, 0.6, "not known", transform=ax.transAxes, ha="center", fontsize=8)
+                ax.set_xticks([])
+                style_axes(ax)
+            else:
+                _curve(ax, x, heights, band, has_range=has_range)
+            if has_range and not ax.texts:
                 _mark(ax, model.columns[place], x)
         (name,) = printable_labels([names[place]])
         title = ax.set_title(name, fontsize=9, color="black", loc="left", pad=3, **NO_MATH)
         with_glyphs([title, *ax.get_xticklabels()])
     for ax in axes.flat[len(places) :]:
         ax.set_visible(False)
+    if all(isinstance(model.effects[place], NoEffect) for place in places):
+        # The axes share their limits.
+        axes[0, 0].set_yticks([0.0])
+        axes[0, 0].set_ylim(-1.0, 1.0)
     figure.supylabel("Contribution to the prediction", fontsize=9, color=GREY)
     title = ""
     if model.status != "full":
@@ -215,7 +225,7 @@ def plot_curves(
 def _chosen(model: Model, features: Sequence[int | str] | int | str | None) -> list[int]:
     """Return the features to draw."""
     if features is None:
-        reach = [float(np.ptp(model.curve(i)[1])) for i in range(len(model.effects))]
+        reach = [model.importance(i) for i in range(len(model.effects))]
         return [int(i) for i in np.argsort(np.negative(reach), kind="stable")[:_MOST_CURVES]]
     if isinstance(features, str | int | np.integer):
         features = [features]
@@ -243,8 +253,6 @@ def _curve(ax: Axes, x: Floats, height: Floats, band: Floats, *, has_range: bool
     else:
         ax.axhline(0.0, color=TINT, linewidth=1.6, zorder=2)
         ax.set_xticks([])
-        ax.set_yticks([0.0])
-        ax.set_ylim(-1.0, 1.0)
     style_axes(ax)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from dpfit.accounting.statement import rounded_up
 from dpfit.models.coefficients import Coding, matrix_of
 from dpfit.models.effects import Levels, Line
 from dpfit.models.estimates import Inference, checked_level
-from dpfit.models.names import distinct, shortened
+from dpfit.models.names import MOST_LISTED, distinct, listed, shortened
+from dpfit.models.near_zero import near_zero_notes
 from dpfit.models.numbers import (
     NONE,
     date_text,
@@ -40,8 +41,6 @@ _WHAT_HELPS = (
     "are spelled as in the data."
 )
 _NOT_PRIVATE = "NOT PRIVATE: the noise came from a fixed seed (random_state)."
-# Names or places that a note lists.
-_MOST_LISTED = 5
 
 
 def linear_summary(
@@ -78,6 +77,7 @@ def linear_summary(
         rows.append((name, *cells, ranges[i]))
     columns = ("", "coef", "std err", "z", "p", *interval_ends(level), "privacy", "range")
     notes = [*_linear_notes(model, level, inference, coding), *_hidden_terms(model, found, coding)]
+    notes += near_zero_notes(model)
     if model.status == "mean":
         notes = [f"Too few rows for slopes: {_mean_of(model)}. The interval is for that mean."]
     notes = _hidden_target(model) or notes
@@ -149,10 +149,10 @@ def _where(model: Model, coding: Coding) -> list[str]:
     ]
     shown = distinct([name for name, _ in lines])
     parts = [
-        f"{name} = {centre}" for name, (_, centre) in zip(shown[:_MOST_LISTED], lines, strict=False)
+        f"{name} = {centre}" for name, (_, centre) in zip(shown[:MOST_LISTED], lines, strict=False)
     ]
-    if len(lines) > _MOST_LISTED:
-        parts.append(f"and {len(lines) - _MOST_LISTED} more at their means")
+    if len(lines) > MOST_LISTED:
+        parts.append(f"and {len(lines) - MOST_LISTED} more at their means")
     if any(kind.is_binary for kind in model.columns):
         parts.append("binary columns zero")
     if any(isinstance(effect, Levels) and any(effect.seen) for effect in model.effects):
@@ -200,13 +200,14 @@ def _hidden_terms(model: Model, found: Coefficients, coding: Coding) -> list[str
         )
     if hidden:
         notes.append(
-            f"Not known: {_listed(hidden)}. The noise hides whether these levels or binary columns "
+            f"Not known: {listed(hidden)}. The noise hides whether these levels or binary columns "
             f"have rows. {_WHAT_HELPS}"
         )
     if absent:
         notes.append(
-            f"Not in the model: {_listed(absent)}. The column seems to be constant, or the budget "
-            "is too small for it. Fewer columns, more rows or a larger budget help."
+            f"Not in the model: {listed(absent)}. The column seems to be constant, or the budget "
+            "is too small for it. Fewer columns, more rows or a larger budget help; for zeros and "
+            "ones, so does Binary() in the schema."
         )
     return notes
 
@@ -283,8 +284,9 @@ def additive_summary(model: Model, inference: Inference = "population") -> Summa
         )
         if isinstance(x, list):
             width, bends = f"{len(x)} level{'s' if len(x) > 1 else ''}", NONE
-        if np.isfinite(ranges[place]).all():
-            low, high = float(height.min()), float(height.max())
+        seen = height[model.is_seen(place)]
+        if np.isfinite(ranges[place]).all() and len(seen):
+            low, high = float(seen.min()), float(seen.max())
             test = tests[place]
             cells = [bends, *map(number_text, (low, high, high - low)), test.edf_text]
             cells += [p_text(test.p_no_effect), p_text(test.p_line)]
@@ -309,7 +311,7 @@ def additive_summary(model: Model, inference: Inference = "population") -> Summa
             "The heights of levels sum to zero over the levels that clearly have rows or, if there "
             "are rows whose level is not listed, are relative to those rows."
         )
-    notes += _unseen(model)
+    notes += [*_unseen(model), *near_zero_notes(model)]
     if model.status == "mean":
         notes = [f"Too few rows for curves: {_mean_of(model)}."]
     notes = _hidden_target(model) or notes
@@ -333,18 +335,18 @@ def _unseen(model: Model) -> list[str]:
         for place, level in enumerate(effect.levels, start)
         if not model.estimates.known[place]
     ]
+    found += [
+        name
+        for place, (name, kind) in enumerate(zip(model.column_names, model.columns, strict=True))
+        if kind.is_binary and model.status == "full" and not model.is_seen(place).all()
+    ]
     if not found:
         return []
     return [
-        f"Not known: {_listed(distinct(found))}. The noise hides whether these levels have rows. "
+        f"Not known: {listed(distinct(found))}. The noise hides whether these levels or binary "
+        "columns have rows. "
         f"{_WHAT_HELPS}"
     ]
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Return the first few names as text."""
-    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-    return ", ".join(names[:_MOST_LISTED]) + more
 
 
 def _summary(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib.util
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 
 from dpfit.exceptions import ParameterError
 from dpfit.models.names import cleaned, distinct, width_of
+from dpfit.models.numbers import NONE
 
 __all__ = ["Summary"]
 
@@ -36,6 +38,8 @@ _LATEX = {
     "[": "{[}",
     "]": "{]}",
 }
+# Facts on each line below the table: more would make it wider than the page.
+_LATEX_FACTS = 3
 _BACKENDS = ("pandas", "polars", "pyarrow")
 
 
@@ -125,8 +129,8 @@ class Summary:
     def to_latex(self) -> str:
         """Return the table as LaTeX: a ``tabular`` with the rules of the package ``booktabs``.
 
-        The last line of the table has the budget, the protected unit and the number of rows. The
-        notes are comments.
+        The last lines of the table have the budget, the protected unit, the number of rows and the
+        other facts at the top of the summary. The notes are comments.
         """
         count = len(self.columns)
         lines = [
@@ -138,8 +142,9 @@ class Summary:
             *(_latex_row(row) for row in self.rows),
             r"\midrule",
         ]
-        facts = "; ".join(f"{name}: {value}" for name, value in self.facts[:6])
-        for words in filter(None, (self.warning, facts)):
+        facts = [f"{name}: {value}" for name, value in self.facts]
+        below = ["; ".join(facts[i : i + _LATEX_FACTS]) for i in range(0, len(facts), _LATEX_FACTS)]
+        for words in filter(None, (self.warning, *below)):
             lines.append(rf"\multicolumn{{{count}}}{{l}}{{\footnotesize {_latex(words)}}} \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
@@ -211,4 +216,13 @@ def _latex(text: str) -> str:
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(map(_latex, cells)) + r" \\"
+    first, *numbers = cells
+    return " & ".join([_latex(first), *map(_latex_number, numbers)]) + r" \\"
+
+
+def _latex_number(text: str) -> str:
+    """Return a cell with minus signs: LaTeX prints a hyphen for each that is not in a formula."""
+    if text == NONE:
+        return "--"
+    # Not the hyphens of dates.
+    return re.sub(r"(?<![^\s(])-(?=\d)|(?<=\de)-(?=\d)", "$-$", _latex(text))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeAlias, cast
 
+from dpfit._similar import similar_name
 from dpfit.exceptions import Code, ParameterError
 from dpfit.schema.kinds import KINDS, Kind, Numeric, about
 from dpfit.schema.plain import from_plain, suggestion, to_plain
@@ -124,7 +125,7 @@ class Schema(Mapping[Key, Kind]):
         declared = declared_kinds(frame)
         if isinstance(target, str):
             if target not in declared:
-                raise no_column(target, "to use as the target")
+                raise no_column(target, "to use as the target", declared)
             del declared[target]
         known = dict(columns or {})
         kinds: dict[Key, Kind] = {}
@@ -134,7 +135,7 @@ class Schema(Mapping[Key, Kind]):
         for name, kind in declared.items():
             kinds[name] = known.pop(name) if name in known else cast(Kind, kind)
         for name in known:
-            raise _not_in_table(name)
+            raise _not_in_table(name, declared)
         return cls(kinds, target=None if isinstance(target, str) else target)
 
     def to_json(self) -> str:
@@ -212,7 +213,7 @@ class Schema(Mapping[Key, Kind]):
         for key, kind in self._columns.items():
             if isinstance(key, str):
                 if names is None or key not in names:
-                    raise _not_in_table(key)
+                    raise _not_in_table(key, names or ())
                 place = list(names).index(key)
             else:
                 place = key + count if key < 0 else key
@@ -225,9 +226,14 @@ class Schema(Mapping[Key, Kind]):
         return kinds
 
 
-def _not_in_table(key: Key) -> ParameterError:
-    problem = f"the schema's column {key!r} is not in the table"
-    return ParameterError(problem, code=Code.NO_COLUMN, subject=str(key))
+def _not_in_table(key: Key, names: Iterable[str] = ()) -> ParameterError:
+    similar = similar_name(key, names) if isinstance(key, str) else None
+    return ParameterError(
+        f"the schema's column {key!r} is not in the table",
+        code=Code.NO_COLUMN,
+        subject=str(key),
+        hint=None if similar is None else f"did you mean {similar!r}?",
+    )
 
 
 def _listed_twice(key: Key) -> ParameterError:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from dpfit._similar import similar_name
 from dpfit.exceptions import Code, ParameterError, SourceError
 
 __all__ = [
@@ -20,14 +23,15 @@ __all__ = [
 def text_columns(*names: str) -> ParameterError:
     """Return the error for columns of strings without levels."""
     listed = ", ".join(map(repr, names))
-    kinds = ", ".join(f"{name!r}: Categorical([...])" for name in names)
     one = len(names) == 1
+    levels = f"{names[0]!r}: Categorical([...]){'' if one else ', ...'}"
     return ParameterError(
         f"column {listed} contains strings" if one else f"columns {listed} contain strings",
         code=Code.TEXT_COLUMN,
         subject=", ".join(names),
-        hint=f"list {'its' if one else 'their'} levels, schema=Schema({{{kinds}}}), convert "
-        f"{'it' if one else 'them'} to numbers or dates, or drop {'it' if one else 'them'}",
+        hint=f"list {'its' if one else 'their'} levels, schema=Schema({{{levels}}}), convert "
+        f"{'it' if one else 'them'} to numbers or dates, or drop {'it' if one else 'them'}; "
+        "unit= names a person-ID column",
     )
 
 
@@ -37,7 +41,7 @@ def text_target(name: str) -> ParameterError:
         f"the target {name!r} contains strings",
         code=Code.TEXT_TARGET,
         subject=name,
-        hint="the target must be numbers (3.5, not 3,5) or dates",
+        hint="the target must be numbers (3.5, not 3,5; 1 and 0 for yes and no) or dates",
     )
 
 
@@ -65,15 +69,30 @@ def not_dates(name: str) -> ParameterError:
     return ParameterError(
         f"column {name!r} must contain dates, as the schema or the fitted model says",
         code=Code.NOT_DATES,
-        hint="strings must look like 2024-09-07 or 2024-09-07 14:30",
+        hint="convert strings, for example with pandas.to_datetime; only scan_csv reads strings, "
+        "such as 2024-09-07 or 2024-09-07 14:30, as dates",
         subject=name,
     )
 
 
-def no_column(name: str, purpose: str = "") -> ParameterError:
-    """Return the error for a column that is not in the table, such as one "to leave out"."""
+def no_column(name: str, purpose: str = "", known: Iterable[object] = ()) -> ParameterError:
+    """Return the error for a column that is not in the table.
+
+    Parameters
+    ----------
+    name : str
+        The column that was asked for.
+    purpose : str
+        What for, such as "to leave out".
+    known : iterable
+        The columns of the table, one of which may have been meant.
+    """
+    similar = similar_name(name, known)
     return ParameterError(
-        f"the table has no column {name!r} {purpose}".rstrip(), code=Code.NO_COLUMN, subject=name
+        f"the table has no column {name!r} {purpose}".rstrip(),
+        code=Code.NO_COLUMN,
+        subject=name,
+        hint=None if similar is None else f"did you mean {similar!r}?",
     )
 
 

@@ -60,7 +60,7 @@ def feature_places(columns: Sequence[Any], target: Any, unit: Any, weight: Any =
     named = {role: name for role, name in roles if isinstance(name, str)}
     for role, name in named.items():
         if name not in columns:
-            raise no_column(name, f"to use as the {role}")
+            raise no_column(name, f"to use as the {role}", columns)
     if len(set(named.values())) < len(named):
         given = " and ".join(named)
         raise ParameterError(f"{given} must be different columns", subject=given.split()[-1])

@@ -98,6 +98,12 @@ def evaluate(
     fitted = inputs.open_model(model)
     roles = {"--target": target, "--unit": unit, "--weight": weight}
     scan = _prepared(fitted, scan, roles)
+    if unit is None and fitted.privacy_.max_rows is not None:
+        name = fitted.privacy_.unit_name or "unit"
+        print_note(
+            f"The model protects each {name}, and this evaluation each row. If a {name} can have "
+            "several rows, use --unit and --max-rows."
+        )
     found = fitted.evaluate(
         scan,
         target,

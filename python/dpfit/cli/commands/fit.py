@@ -282,9 +282,17 @@ def _prepare(
     declared = declared_kinds(scan)
     target, *others = inputs.check_roles(declared, roles)
     for name in left_out:
+        parts = [part.strip() for part in name.split(",")]
+        if name not in declared and len(parts) > 1 and set(parts) <= declared.keys():
+            hint = " ".join(f"--without {shlex.quote(part)}" for part in parts)
+            raise wrong_use(f"the table has no column {name!r} (--without)", hint)
         inputs.check_columns([name], declared, "--without")
-        if name in (target, *others):
-            raise wrong_use(f"column {name!r} is needed and cannot be left out")
+        for option, column in roles.items():
+            if name == column:
+                raise wrong_use(
+                    f"column {name!r} is given by {option} and by --without",
+                    f"a column given by {option} is not a feature: remove --without {name!r}",
+                )
     ignored = [*left_out, *others]
     schema = Schema() if schema_file is None else read_schema(schema_file, declared, ignored)
     known = dict(schema)

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-EXAMPLES = ("dpfit ledger create study.dpl --epsilon 2 --dataset NHANES --unit person",)
+EXAMPLES = (
+    "dpfit ledger create study.dpl --epsilon 2 --dataset NHANES --unit person",
+    "dpfit ledger create stays.dpl -e 2 --dataset Stays --unit patient --only-units",
+)
 SHOW_EXAMPLES = ("dpfit ledger show study.dpl", "dpfit ledger show study.dpl --json")
 ADD_EXAMPLES = (
     "dpfit ledger add study.dpl model.json",
@@ -291,7 +294,7 @@ def _print(ledger: Ledger, path: str, *, json: bool) -> None:
     print_text(f"Spent     [{'#' * filled}{'.' * (_BAR - filled)}] {_percent(spent)} %")
     if entries:
         print_text()
-        _print_table(entries)
+        _print_table(entries, has_units=ledger.unit is not None)
 
 
 def _percent(share: float) -> str:
@@ -317,15 +320,20 @@ def _protects(ledger: Ledger) -> str:
         return f"each row ({ledger.neighbors})"
     rows = ledger.rows_per_unit
     without = (
-        "are refused" if rows is None else f"count {rows} row{'' if rows == 1 else 's'} of each"
+        "are refused"
+        if rows is None
+        else f"are charged for {rows} row{'' if rows == 1 else 's'} of each"
     )
     return f"each {ledger.unit} ({ledger.neighbors}); fits without a unit {without}"
 
 
-def _print_table(entries: Sequence[LedgerEntry]) -> None:
-    heads = ("no.", "time", "user", "what", "cost", "model file, remark")
+def _print_table(entries: Sequence[LedgerEntry], *, has_units: bool) -> None:
+    heads = ("no.", "time", "user", "what", "protects", "cost", "model file, remark")
     rows = [heads, *map(_row, entries)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+    if not has_units:
+        # All entries protect rows.
+        rows = [(*row[:4], *row[5:]) for row in rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         print_text("  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip())
 
@@ -341,4 +349,12 @@ def _row(entry: LedgerEntry) -> tuple[str, ...]:
     last = "; ".join(part for part in (files, entry.remark) if part)
     # To the minute; --json has the rest.
     time = entry.time[:16].replace("T", " ")
-    return str(entry.number), time, entry.user, entry.what, cost, last
+    return str(entry.number), time, entry.user, entry.what, _protected(entry), cost, last
+
+
+def _protected(entry: LedgerEntry) -> str:
+    """Return what a fit protects; nothing for costs that a person stated."""
+    if entry.max_rows is not None:
+        rows = f"{entry.max_rows} row{'' if entry.max_rows == 1 else 's'}"
+        return f"each {entry.unit_name or 'unit'} ({rows})"
+    return "each row" if entry.kind == "fit" else ""

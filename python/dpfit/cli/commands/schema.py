@@ -211,8 +211,10 @@ _NUMBERS = (
     "Bounds are optional. Without them, the fit estimates ranges privately, for about {features} "
     "of the budget for all columns together and {target} for the target: as if mu were {less} "
     'smaller. If bounds are public, add "low": 0, "high": 120 after "kind": "numeric". This costs '
-    "little, and values outside are clipped. Identifiers, such as a customer number or a row "
-    "index, are not features: leave them out of the fit with --without."
+    'little, and values outside are clipped. For zeros and ones, write "kind": "binary"; numbers '
+    'that are codes are levels: "kind": "categorical", "levels": [1, 2]. Identifiers, '
+    "such as a customer number or a row index, are not features: leave them out of the fit with "
+    "--without."
 )
 _DATES = (
     "Dates become days since 1970-01-01. Bounds are optional, as for numbers; public ones are "

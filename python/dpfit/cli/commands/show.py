@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import sys
 from collections.abc import Callable
@@ -52,7 +53,8 @@ def show(
         Path | None,
         typer.Option(
             metavar="LEDGER",
-            help="The ledger that paid for the fit, whose history the report shows.",
+            help="The ledger that paid for the fit. The report shows its history, and MODEL is "
+            "compared with the checksum in it.",
         ),
     ] = None,
     sql: Annotated[
@@ -94,8 +96,8 @@ def show(
         format = _format(plot)
         use_matplotlib()
         writers.append((plot, lambda fitted: _plot(fitted, format)))
+    account = None if ledger is None else Ledger(ledger)
     if html is not None:
-        account = None if ledger is None else Ledger(ledger)
         writers.append((html, lambda fitted: fitted.report_html(ledger=account).encode()))
     fitted: Any = None
     for path, write in writers:
@@ -113,6 +115,23 @@ def show(
     for written, what in ((plot, "plot"), (html, "report")):
         if written is not None and str(written) != STANDARD:
             print_note(f"The {what} was written to {written}.")
+    if account is not None and str(model) != STANDARD:
+        print_note(_as_recorded(fitted, model, account))
+
+
+def _as_recorded(fitted: Any, path: Path, ledger: Ledger) -> str:
+    """Return whether the ledger has the checksum of a model file."""
+    own = fitted.provenance_.ledger_entry
+    entry = next(entry for entry in ledger.history() if entry.id == own)
+    checksum = f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    if not entry.files:
+        return f"The ledger has no checksum of a model file for entry {entry.number}."
+    if checksum in {file.checksum for file in entry.files}:
+        return f"The checksum of {path} is that of entry {entry.number} of the ledger."
+    return (
+        f"WARNING: {path} is not the file that entry {entry.number} of the ledger recorded. It was "
+        "changed, or written again."
+    )
 
 
 def _plot(model: Any, format: str) -> bytes:

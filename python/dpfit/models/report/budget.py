@@ -103,9 +103,9 @@ def _of_ledger(ledger: Ledger, provenance: Provenance | None) -> list[Html]:
     whole = f"mu = {rounded_down(ledger.mu)}"
     if ledger.epsilon is not None:
         whole = f"epsilon = {rounded_down(ledger.epsilon)}, delta = {rounded_down(ledger.delta)}"
-    rest = f"mu = {rounded_down(left.mu)}"
+    rest = [f"mu = {rounded_down(left.mu)}"]
     if left.epsilon is not None:
-        rest = f"epsilon = {rounded_down(left.epsilon)} at delta = {rounded_down(left.delta)}"
+        rest = [f"epsilon = {rounded_down(left.epsilon)}", f"delta = {rounded_down(left.delta)}"]
     unit = "row" if ledger.unit is None else ledger.unit
     rows: list[list[Child]] = []
     for entry, segment in zip(entries, segments, strict=True):
@@ -115,21 +115,43 @@ def _of_ledger(ledger: Ledger, provenance: Provenance | None) -> list[Html]:
         percent = f"{100 * segment.share:.1f} %" if segment.share else "-"
         when = entry.time.replace("T", " ").rstrip("Z")
         rows.append([what, str(entry.number), when, _cost(entry), percent])
+    by_rows = [str(e.number) for e in entries if e.kind == "fit" and e.max_rows is None]
     return [
         element("h3", "Ledger of the data set ", name_of(ledger.dataset)),
         element(
             "p",
-            f"Everything that is released from this data set is paid from one budget, {whole}, "
-            "which protects each ",
+            f"The releases below were paid from one budget, {whole}, which protects each ",
             name_of(unit),
-            ". A fit with ",
-            element("strong", rest),
+            ". The ledger does not know of releases that nobody charged to it. A fit with ",
+            element("strong", *_joined(rest, " at ")),
             " can still be paid for (the empty part of the bar).",
         ),
         *([element("p", element("strong", _COPIED))] if ledger.is_copy() else []),
         share_bar(segments, "Shares of the ledger's budget by entry"),
         table(["paid for", "entry", "when (UTC)", "cost", "share"], rows, style="small"),
+        *([] if ledger.unit is None or not by_rows else [_charged_for_rows(ledger, by_rows)]),
     ]
+
+
+def _joined(parts: Sequence[str], by: str) -> list[Child]:
+    """Return parts with a separator, at which lines may break."""
+    found: list[Child] = []
+    for part in parts:
+        found += [by if found else None, element("span", part, class_="unbroken")]
+    return found
+
+
+def _charged_for_rows(ledger: Ledger, numbers: Sequence[str]) -> Html:
+    """Return a note on fits that protect rows in a ledger that protects units."""
+    several, most = len(numbers) > 1, ledger.rows_per_unit or 1
+    return element(
+        "p",
+        f"{'Entries' if several else 'Entry'} {', '.join(numbers)} "
+        f"protect{'' if several else 's'} each row, and {'are' if several else 'is'} charged as if "
+        "no ",
+        name_of(ledger.unit or ""),
+        f" had more than {most} row{'' if most == 1 else 's'}.",
+    )
 
 
 def _shares(entries: Sequence[LedgerEntry], whole: float, left: float) -> list[float]:

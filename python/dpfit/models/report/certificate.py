@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["certificate_section", "statement_section"]
 
+_PUBLIC = "unprotected_quantities"
+
 
 def statement_section(record: PrivacyRecord) -> Html:
     """Return the privacy statement, and lines to sign on paper."""
-    paragraphs = record.statement().split("\n\n")
+    # A number and its percent sign stay on one line.
+    paragraphs = record.statement().replace(" %", "\xa0%").split("\n\n")
     return element(
         "section",
         element("h2", "Privacy statement"),
@@ -38,17 +41,20 @@ def statement_section(record: PrivacyRecord) -> Html:
 
 def certificate_section(record: PrivacyRecord, provenance: Provenance | None) -> Html:
     """Return the facts of the record in the terms of NIST SP 800-226, and the record as JSON."""
-    terms = as_certificate(record)["nist_sp_800_226"]
+    certificate = as_certificate(record)
+    terms = certificate["nist_sp_800_226"]
     text = record.to_json()
     content = base64.b64encode(text.encode()).decode()
     facts: list[tuple[str, Child]] = [
         ("Definition", terms["privacy_definition"]),
         ("Unit of privacy", name_of(terms["unit_of_privacy"])),
         ("Neighbouring tables", terms["neighboring_datasets"]["description"]),
+        # The NIST guide has no name for it.
+        ("Not protected", certificate["dp_deployments_registry"]["dp_variant"][_PUBLIC]),
         ("Mechanisms", ", ".join(terms["mechanisms"])),
         ("Composition", terms["composition"]["accountant"]),
         ("Releases", str(terms["composition"]["releases"])),
-        ("Trust model", terms["trust_model"]),
+        ("Trust model", f"{terms['trust_model']}: whoever ran the fit could read all rows"),
         ("Randomness", terms["randomness"]["generator"]),
         ("Arithmetic", terms["floating_point"]),
         ("Side channels", terms["side_channels"]),

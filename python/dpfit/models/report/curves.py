@@ -45,10 +45,7 @@ class _Shape:
     height: Floats
     outer: Floats
     inner: Floats
-
-    @property
-    def reach(self) -> float:
-        return float(np.ptp(self.height))
+    reach: float
 
 
 def curves_section(model: Model, summary: Summary) -> Html:
@@ -88,12 +85,16 @@ def _shapes(model: Model) -> list[_Shape]:
     found = []
     for column in np.flatnonzero(np.isfinite(model.column_ranges).all(axis=1)).tolist():
         outer, inner = (model.band(column, _LEVEL, part) for part in ("population", "sample"))
-        found.append(_Shape(column, *model.curve(column), outer, inner))
+        found.append(_Shape(column, *model.curve(column), outer, inner, model.importance(column)))
     return sorted(found, key=lambda shape: -shape.reach)
 
 
 def _figure(model: Model, name: str, shape: _Shape, largest: float) -> Html:
-    scale = Scale.around(np.concatenate([shape.height, shape.outer.flat, shape.inner.flat]))
+    seen = model.is_seen(shape.column)
+    if not seen.any():
+        unknown = element("p", "not known: hidden by the noise", class_="note")
+        return element("figure", element("figcaption", name_of(name)), unknown)
+    scale = Scale.around(np.concatenate([shape.height[seen], shape.outer.flat, shape.inner.flat]))
     drawing = _levels(shape, scale) if isinstance(shape.x, list) else _curve(model, shape, scale)
     share = shape.reach / largest if largest else 0.0
     size = share_bar([Segment(share, "entry-0", "")], f"{100 * share:.0f} % of the largest", "size")

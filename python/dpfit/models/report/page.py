@@ -123,14 +123,13 @@ def _header(model: Model, summary: Summary, title: str | None) -> Html:
     facts: list[tuple[str, Child]] = list(summary.facts)
     if model.provenance is not None and model.provenance.dataset is not None:
         facts.insert(0, ("Data set", name_of(model.provenance.dataset)))
+    # What is protected is among the facts.
+    names = [name for name in model.not_features if name != model.privacy.unit_name]
     others: list[Child] = []
-    for name in model.not_features:
+    for name in names:
         others += [", " if others else None, name_of(name)]
     if others:
-        several = len(model.not_features) > 1
-        heading = "Target, unit or weight" if several else "Target"
-        # One name may be that of weights or of units, if the target had none.
-        facts.insert(0, (heading if _is_target(model) else "Not a feature", joined(*others)))
+        facts.insert(0, ("Target and weight" if len(names) > 1 else "Target", joined(*others)))
     count = len(model.kinds)
     return element(
         "header",
@@ -150,11 +149,6 @@ def _header(model: Model, summary: Summary, title: str | None) -> Html:
 
 def _what(summary: Summary) -> str:
     return "linear model" if has_coefficients(summary) else "additive model"
-
-
-def _is_target(model: Model) -> bool:
-    """Return whether the first column that is not a feature is clearly the target."""
-    return len(model.not_features) > 1 or model.not_features[0] != model.privacy.unit_name
 
 
 def _links(sections: list[Html]) -> Html:

@@ -98,7 +98,7 @@ class _ReaderWithoutColumns:
         found = self._reader.schema()
         for name in self._names:
             if name not in found.names:
-                raise no_column(name, "to leave out")
+                raise no_column(name, "to leave out", found.names)
         return pa.schema(field for field in found if field.name not in self._names)
 
     def read(self, names: Sequence[str], kinds: Sequence[ReadKind]) -> Iterator[pa.RecordBatch]:
@@ -144,7 +144,7 @@ class ScanSource(LocalSource):
         places = feature_places(columns, self._target, self._unit, self._weight)
         for name in roles.names or ():
             if name not in columns:
-                raise no_column(name)
+                raise no_column(name, known=columns)
         self.names = list(roles.names or [columns[place] for place in places])
         self.declared = [arrow_kind(schema.field(name).type) for name in self.names]
         self._spool: Spool | None = None
