@@ -13,7 +13,6 @@ from dpfit.models.coefficients import Coding, matrix_of
 from dpfit.models.effects import Levels, Line
 from dpfit.models.estimates import Inference, checked_level
 from dpfit.models.names import MOST_LISTED, distinct, listed, shortened
-from dpfit.models.near_zero import near_zero_notes
 from dpfit.models.numbers import (
     NONE,
     date_text,
@@ -77,7 +76,6 @@ def linear_summary(
         rows.append((name, *cells, ranges[i]))
     columns = ("", "coef", "std err", "z", "p", *interval_ends(level), "privacy", "range")
     notes = [*_linear_notes(model, level, inference, coding), *_hidden_terms(model, found, coding)]
-    notes += near_zero_notes(model)
     if model.status == "mean":
         notes = [f"Too few rows for slopes: {_mean_of(model)}. The interval is for that mean."]
     notes = _hidden_target(model) or notes
@@ -311,7 +309,7 @@ def additive_summary(model: Model, inference: Inference = "population") -> Summa
             "The heights of levels sum to zero over the levels that clearly have rows or, if there "
             "are rows whose level is not listed, are relative to those rows."
         )
-    notes += [*_unseen(model), *near_zero_notes(model)]
+    notes += _unseen(model)
     if model.status == "mean":
         notes = [f"Too few rows for curves: {_mean_of(model)}."]
     notes = _hidden_target(model) or notes

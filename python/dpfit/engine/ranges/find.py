@@ -123,6 +123,9 @@ class _Column:
                 return
             if self.bounds is None:
                 self.is_seen, self.next = is_seen, _Look(low, high)
+                if not self.is_target and low == -high and high <= 2.0**constants.least_power:
+                    # Nothing but zeros: bins between them would show their noise.
+                    self.marginal, self.next = Marginal(np.array([low, high]), np.ones(1)), None
             else:
                 # The first look stays if this one shows nothing, or nothing between the bounds.
                 self.next = _Look(low, high).between(self.bounds) if is_seen else None
