@@ -272,7 +272,7 @@ def test_correlations_are_those_of_lines_by_column():
     nothing = np.zeros((p, p))
     covariance = Covariance(nothing, nothing, nothing)
     estimate = Estimate(
-        FIRST, np.zeros(p), np.zeros(p), covariance, nothing, None, 1, coordinates=found
+        FIRST, np.zeros(p), np.zeros(p), lambda: covariance, None, 1, coordinates=found
     )
     expected = np.zeros((5, 5))
     expected[1, 1] = expected[4, 4] = 1.0

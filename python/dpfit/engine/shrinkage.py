@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from dpfit._typing import Array, Floats
+from dpfit.engine.solve import product
 
 __all__ = ["Prior", "water_filling"]
 
@@ -58,8 +59,8 @@ class Prior:
         found = tuple(np.array(block) for block in blocks if block)
         return replace(self, variances=self.variances[places], blocks=found)
 
-    def updated(self, inverse: Floats, estimates: Floats, noise: Floats) -> Prior:
-        """Return the prior with the variances that the estimates show.
+    def learned(self, inverse: Floats, estimates: Floats, noise: Floats) -> tuple[Prior, Floats]:
+        """Return the prior with the variances that estimates show, and what it expects after them.
 
         Parameters
         ----------
@@ -77,7 +78,7 @@ class Prior:
                 ratio[block] = ratio[block].mean()
             ratio[: prior.fixed] = 1.0
             prior = replace(prior, variances=prior.variances * np.maximum(ratio, _LEAST))
-        return prior
+        return prior, evidence.posterior(prior.variances)[0]
 
     def posterior(self, inverse: Floats, estimates: Floats, noise: Floats) -> tuple[Floats, Floats]:
         """Return means and variances of the coefficients, given the estimates."""
@@ -102,7 +103,8 @@ class _Evidence:
     @classmethod
     def of(cls, inverse: Floats, estimates: Floats, noise: Floats) -> _Evidence:
         """Return the evidence of estimates of coordinates with independent errors."""
-        return cls((inverse.T / noise) @ inverse, inverse.T @ (estimates / noise))
+        scaled = inverse / np.sqrt(noise)[:, None]
+        return cls(product(scaled.T, scaled), inverse.T @ (estimates / noise))
 
     def posterior(self, variances: Floats) -> tuple[Floats, Floats]:
         """Return means and variances of coefficients with these prior variances.
