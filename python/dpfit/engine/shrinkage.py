@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from dpfit._typing import Array, Floats
-from dpfit.engine.solve import product
+from dpfit.engine.solve import diagonal, product
 
 __all__ = ["Prior", "water_filling"]
 
@@ -70,15 +70,15 @@ class Prior:
             The estimates, and the variances of their errors.
         """
         evidence = _Evidence.of(inverse, estimates, noise)
-        prior = self
+        variances = self.variances
         for _ in range(_ITERATIONS):
-            mean, variance = evidence.posterior(prior.variances)
-            ratio = (np.square(mean) + variance) / prior.variances
-            for block in prior.blocks:
+            mean, variance = evidence.posterior(variances)
+            ratio = (np.square(mean) + variance) / variances
+            for block in self.blocks:
                 ratio[block] = ratio[block].mean()
-            ratio[: prior.fixed] = 1.0
-            prior = replace(prior, variances=prior.variances * np.maximum(ratio, _LEAST))
-        return prior, evidence.posterior(prior.variances)[0]
+            ratio[: self.fixed] = 1.0
+            variances = variances * np.maximum(ratio, _LEAST)
+        return replace(self, variances=variances), evidence.posterior(variances)[0]
 
     def posterior(self, inverse: Floats, estimates: Floats, noise: Floats) -> tuple[Floats, Floats]:
         """Return means and variances of the coefficients, given the estimates."""
@@ -115,7 +115,7 @@ class _Evidence:
         size = np.sqrt(variances)
         # Symmetric, so that the order of a matrix for LAPACK costs no copy.
         total = (size[:, None] * self.precision * size).T
-        total[np.diag_indices_from(total)] += 1.0
+        diagonal(total)[:] += 1.0
         factor, failed = dpotrf(total, lower=1, overwrite_a=1)
         root, singular = dtrtri(factor, lower=1, overwrite_c=1)
         if failed or singular:

@@ -15,6 +15,7 @@ from dpfit._typing import Floats
 __all__ = [
     "LearningRate",
     "Ridge",
+    "diagonal",
     "eigen",
     "eigen_beyond",
     "inverse",
@@ -56,9 +57,15 @@ def is_above(matrix: Floats, least: float) -> bool:
     It takes a tenth of the time of finding them.
     """
     moved = matrix.copy(order="F")
-    moved[np.diag_indices_from(moved)] -= least
+    diagonal(moved)[:] -= least
     _, failed = dpotrf(moved, lower=1, clean=0, overwrite_a=1)
     return not failed
+
+
+def diagonal(matrix: Floats) -> Floats:
+    """Return the diagonal of a matrix, to be written to."""
+    result: Floats = np.einsum("ii->i", matrix)
+    return result
 
 
 def is_diagonal(matrix: Floats) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -73,11 +73,14 @@ class Bends:
         Curves are the columns of `heights`. One that is steep in a piece with few rows is large
         there, and so is its noise.
         """
-        means = np.zeros((len(self.sums), len(knots.places)))
-        for piece, (first, last) in enumerate(itertools.pairwise(self.knots.tolist())):
-            weights = knots.means[first : last + 1] + 1e-12
-            weights[[0, -1]] /= 2.0
-            means[piece, first : last + 1] = weights / weights.sum()
+        places, first, last = (
+            np.arange(len(knots.places)),
+            self.knots[:-1, None],
+            self.knots[1:, None],
+        )
+        inside, ends = (places >= first) & (places <= last), (places == first) | (places == last)
+        means = (knots.means + 1e-12) * (inside - 0.5 * ends)
+        means /= means.sum(axis=1, keepdims=True)
         weights = means @ heights
         return self.sums @ weights, self.noise * np.square(weights).sum(axis=0)
 
@@ -233,7 +236,7 @@ class Lines:
                 break
             if not taken or np.abs(part.correlations[taken]).max() < _RELATED:
                 assert column.knots is not None
-                found[place] = replace(column, knots=column.knots.between(*lines[place].ends))
+                found[place] = Column(column.kind, column.knots.between(*lines[place].ends))
                 taken.append(place)
         return found
 
@@ -242,7 +245,7 @@ def _whole(column: Column) -> Column:
     """Return the column with a line over its whole range."""
     if column.knots is None:
         return column
-    return replace(column, knots=column.knots.whole)
+    return Column(column.kind, column.knots.whole)
 
 
 @dataclass(frozen=True)
