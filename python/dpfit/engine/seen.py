@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from dpfit._typing import Floats
-from dpfit.engine.solve import eigen, eigen_beyond, noise_norm
+from dpfit.engine.solve import eigen, eigen_beyond, is_above, noise_norm
 
 __all__ = ["HIDDEN", "Seen", "without"]
 
@@ -18,6 +18,8 @@ __all__ = ["HIDDEN", "Seen", "without"]
 HIDDEN = 0.5
 # Smaller mean squares, relative to what they should be, are below the resolution of stored rows.
 _FINEST = 1e-3
+# Eigenvalues are at most one up to rounding.
+_ROUNDED = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,9 +176,9 @@ def _denoised_rectangle(products: Floats, sigma: float) -> Floats:
 
 def without(lacks: Floats) -> Floats:
     """Return the identity without gg', or the nearest matrix that has no negative eigenvalues."""
-    if lacks.shape[1]:
-        values, vectors = np.linalg.eigh(lacks.T @ lacks)
-        if values[-1] > 1.0:
-            lacks = (lacks @ vectors) / np.sqrt(np.maximum(values, 1.0))
+    inside = lacks.T @ lacks
+    if not is_above(-inside, -1.0 - _ROUNDED):
+        values, vectors = np.linalg.eigh(inside)
+        lacks = (lacks @ vectors) / np.sqrt(np.maximum(values, 1.0))
     result: Floats = np.eye(len(lacks)) - lacks @ lacks.T
     return result

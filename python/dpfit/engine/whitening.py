@@ -187,7 +187,7 @@ class Coordinates:
             worth.append(values)
             axes.append(product(white, vectors))
             inverses.append(product(vectors.T, expected))
-            turned.append(vectors.T @ lack)
+            turned.append(product(vectors.T, lack))
         shares = water_filling(np.concatenate(worth), noise)
         used = shares > 1e-9
         # Without some of the coordinates, the others have another inverse.
