@@ -37,6 +37,8 @@ _ALONE = 0.25
 class Knots:
     """The knots of one column, and the distribution of the column over the pieces between them.
 
+    Arrays of several columns with equally many knots may be stacked, with a first dimension more.
+
     Parameters
     ----------
     places : array of shape (k,)
@@ -124,22 +126,25 @@ class Knots:
 
         They have mean zero and variance one; a line that is constant is zero.
         """
-        low, high = self.places[np.array(ends).T]
-        heights = (np.clip(self.places[:, None], low, high) - low) / (high - low)
-        heights -= self.means @ heights
+        first, last = np.array(ends).T
+        low, high = self.places[..., None, first], self.places[..., None, last]
+        heights = np.minimum(np.maximum(self.places[..., None], low), high)
+        heights -= low
+        heights /= high - low
+        heights -= self.means[..., None, :] @ heights
         variances = self.covariances(heights, heights)
         size = np.where(variances > _CONSTANT, np.sqrt(np.maximum(variances, _CONSTANT)), np.inf)
-        result: Floats = heights / size
-        return result
+        heights /= size[..., None, :]
+        return heights
 
     def shares(self, ends: Array) -> Floats:
         """Return about which share of the rows is between the knots of every pair, a row."""
         # Half of the hat function of an inner knot is outside.
         outside = self.means / 2.0
-        outside[[0, -1]] = 0.0
-        below = np.concatenate([[0.0], np.cumsum(self.means)])
-        first, last = ends.T
-        result: Floats = below[last + 1] - below[first] - outside[first] - outside[last]
+        outside[..., [0, -1]] = 0.0
+        upto = self.means.cumsum(axis=-1)
+        before, (first, last) = upto - self.means + outside, ends.T
+        result: Floats = (upto - outside)[..., last] - before[..., first]
         return result
 
     def between(self, first: int, last: int) -> Knots:
@@ -194,9 +199,16 @@ class Knots:
     def covariances(self, one: Floats, two: Floats) -> Floats:
         """Return the covariances of curves, as columns, with one curve or each with its partner."""
         two = two[:, None] if two.ndim == 1 else two
-        products = np.sum(one * (self.products @ two), axis=0)
-        result: Floats = products - (self.means @ one) * (self.means @ two)
+        means = self.means[..., None, :]
+        products = (one * (self.products @ two)).sum(axis=-2)
+        result: Floats = products - ((means @ one) * (means @ two))[..., 0, :]
         return result
+
+    @classmethod
+    def stacked(cls, columns: Sequence[Knots]) -> Knots:
+        """Return the knots of columns that have equally many."""
+        parts = [(knots.places, knots.means, knots.products) for knots in columns]
+        return cls(*map(np.stack, zip(*parts, strict=True)))
 
 
 @functools.cache
