@@ -216,6 +216,7 @@ class Basis:
         line = EXPLAINED * variance / max(lines + math.sqrt(flags), 1.0)
         variances = [variance]
         blocks: list[list[int]] = []
+        bends = (line * Prior.of_bends(len(self.functions))).tolist()
         for place, function in enumerate(self.functions[1:], start=1):
             if function.heights is None:
                 # A flag varies less than a column of variance one.
@@ -225,7 +226,7 @@ class Basis:
                     blocks[-1].append(place)
                 else:
                     blocks.append([place])
-                variances.append(line * float(Prior.of_bends(len(blocks[-1]))[-1]))
+                variances.append(bends[len(blocks[-1]) - 1])
             else:
                 variances.append(line)
         return Prior(np.array(variances), tuple(np.array(block) for block in blocks))
