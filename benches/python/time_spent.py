@@ -28,8 +28,7 @@ from threadpoolctl import threadpool_limits
 import dpfit
 import dpfit.statistics
 from dpfit import PrivateAdditiveRegression, PrivateLinearRegression
-from dpfit.engine import stage
-from dpfit.engine.covariance import Covariance
+from dpfit.engine.covariance import Path
 from dpfit.engine.shrinkage import Prior
 from dpfit.engine.whitening import Coordinates
 from dpfit.models.style import COLOUR, GREY, LIGHT, TINT, style_axes
@@ -61,9 +60,9 @@ KINDS = {
     "ScoreProducts": "X'X of scores",
     "noise": "noise",
     "again": "coordinates",
-    "robust_covariance": "errors, shrinkage",
-    "mapped errors": "errors, shrinkage",
-    "updated": "errors, shrinkage",
+    "variances": "errors, shrinkage",
+    "covariance": "errors, shrinkage",
+    "learned": "errors, shrinkage",
     "rest": "the rest",
 }
 COLOURS = dict(
@@ -94,11 +93,11 @@ class Spent(collections.Counter[str]):
             (Table, "sum"),
             (StoredTable, "sum"),
             (Coordinates, "again"),
-            (Prior, "updated"),
-            (stage, "robust_covariance"),
+            (Prior, "learned"),
+            (Path, "variances"),
+            (Path, "covariance"),
         ]:
             setattr(owner, name, self._timed(getattr(owner, name), name))
-        Covariance.mapped = self._timed(Covariance.mapped, "mapped errors")
         for found in vars(dpfit.statistics).values():
             if isinstance(found, type) and "noisy" in vars(found):
                 found.noisy = self._timed(found.noisy, "noise")

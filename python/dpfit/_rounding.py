@@ -17,6 +17,7 @@ __all__ = [
     "decimal_up",
     "fraction_down",
     "fraction_up",
+    "ratio_up",
     "root_of_ratio_down",
     "root_up",
     "sum_of_squares",
@@ -41,8 +42,17 @@ def decimal_down(value: Decimal) -> float:
 
 def fraction_up(value: Fraction) -> float:
     """Return the smallest double that is at least ``value`` (OverflowError if there is none)."""
-    nearest = value.numerator / value.denominator
-    if Fraction(nearest) >= value:
+    return ratio_up(value.numerator, value.denominator)
+
+
+def ratio_up(number: int, divisor: int) -> float:
+    """Return the smallest double that is at least ``number / divisor``, for a positive divisor.
+
+    OverflowError if there is none.
+    """
+    nearest = number / divisor
+    own, own_divisor = nearest.as_integer_ratio()
+    if own * divisor >= number * own_divisor:
         return nearest
     above = math.nextafter(nearest, math.inf)
     if math.isinf(above):

@@ -207,3 +207,22 @@ def test_two_of_the_knots_know_what_all_of_them_know(marginal, number, data):
     assert found.places.tolist() == exact.places.tolist()
     assert found.means == pytest.approx(exact.means, abs=1e-9)
     assert found.products == pytest.approx(exact.products, abs=1e-9)
+
+
+@quick
+@given(st.integers(1, 40), st.integers(2, 9), st.integers(0, 1000))
+def test_moments_of_hat_functions_are_those_of_points(bins, knots, seed):
+    """Eight points stand for each bin; those beyond the knots are at the nearest."""
+    rng = np.random.default_rng(seed)
+    edges = np.cumsum(rng.uniform(0.1, 1.0, bins + 1))
+    weights = rng.uniform(0.0, 1.0, bins) + 1e-3
+    places = np.sort(rng.uniform(edges[0], edges[-1], knots))
+    found = Knots.of(Marginal(edges, weights), places)
+    inside = (np.arange(8) + 0.5) / 8
+    points = (edges[:-1, None] + np.diff(edges)[:, None] * inside).ravel()
+    shares = np.repeat(weights / weights.sum() / 8, 8)
+    hats = np.array([np.interp(points, places, row) for row in np.eye(knots)])
+    assert found.means == pytest.approx(hats @ shares, abs=1e-12)
+    assert found.products == pytest.approx((hats * shares) @ hats.T, abs=1e-12)
+    line = found.between(0, knots - 1)
+    assert line.functions() == pytest.approx(line.lines([(0, 1)]), abs=1e-9)

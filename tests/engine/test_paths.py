@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpfit.engine.covariance import Path, plain_covariance
+from dpfit.engine.covariance import Path, Scores
 from dpfit.engine.whitening import Coordinates, room
 
 quick = settings(max_examples=80, deadline=None)
@@ -53,7 +53,7 @@ def test_missing_is_what_the_rounds_do_not_reach(q, seed, rounds, data):
     reached = iterate(coordinates, truth, rounds, averaged, np.zeros((rounds, q)))
     size = np.sqrt(coordinates.steps)
     path = Path(coordinates.left, (0.0,) * rounds, averaged, np.zeros(q))
-    missed = path.missed(np.outer(size * truth, size * truth))
+    missed = path.errors(coordinates.steps, ROWS, (size * truth)[:, None])
     left = size * (truth - reached)
     assert missed == pytest.approx(np.outer(left, left), abs=1e-9)
     values = np.linalg.eigvalsh(coordinates.left)
@@ -71,10 +71,16 @@ def test_the_noise_of_averaged_rounds_is_what_is_claimed(most):
     found = np.array([iterate(coordinates, np.zeros(q), rounds, averaged, n) for n in noises])
     sigmas = (0.1 * ROWS,) * rounds
     path = Path(coordinates.left, sigmas, averaged, np.zeros(q))
-    claimed = plain_covariance(1.0, path, coordinates.steps, ROWS).noise
+    size = np.sqrt(coordinates.steps)
+    claimed = noise_of(path, coordinates.steps) / np.outer(size, size)
     root = np.linalg.inv(np.linalg.cholesky(claimed))
     ratios = np.linalg.eigvalsh(root @ np.cov(found.T) @ root.T)
     assert np.all(np.abs(ratios - 1.0) < 0.15)
+
+
+def noise_of(path, variances):
+    """Return the covariance of noise alone."""
+    return path.errors(variances, ROWS, np.zeros((len(variances), 0)))
 
 
 def test_noise_is_larger_where_the_moments_are_not_known():
@@ -94,8 +100,8 @@ def test_noise_is_larger_where_the_moments_are_not_known():
             total += theta / averaged * (done >= rounds - averaged)
         found.append(total)
     actual = np.cov(np.array(found).T).diagonal()
-    assert path.noise(variances, ROWS).diagonal() == pytest.approx(actual, rel=0.12)
-    known = path.sure.noise(variances, ROWS).diagonal()
+    assert noise_of(path, variances).diagonal() == pytest.approx(actual, rel=0.12)
+    known = path.variances(Scores.alike(0.0, q), variances, ROWS) * variances
     assert known.sum() < 0.9 * actual.sum()
 
 
@@ -115,14 +121,21 @@ def test_more_is_missed_where_the_moments_are_not_known():
         shares = np.mean(values[:, None] ** times, axis=1)
         found.append(vectors @ (shares * (vectors.T @ (np.sqrt(way) * rng.normal(size=q)))))
     actual = np.mean(np.square(found), axis=0)
-    assert path.missed(np.diag(way)).diagonal() == pytest.approx(actual, rel=0.15)
-    assert np.trace(path.sure.missed(np.diag(way))) < 0.8 * actual.sum()
+    variances, way = np.ones(q), np.diag(np.sqrt(way))
+    assert path.errors(variances, ROWS, way).diagonal() == pytest.approx(actual, rel=0.15)
+    sure = dataclasses.replace(path, unsure=np.zeros(q))
+    assert np.trace(sure.errors(variances, ROWS, way)) < 0.8 * actual.sum()
 
 
 def sampling(coordinates):
     """Return sampling errors after so many rounds that nothing is left of the way to go."""
-    path = Path(coordinates.left, (0.0,) * 80, 5, np.zeros(len(coordinates.left)))
-    return plain_covariance(0.7, path, coordinates.steps, ROWS).sampling
+    q, size = len(coordinates.left), np.sqrt(coordinates.steps)
+    path, scores = Path(coordinates.left, (0.0,) * 80, 5, np.zeros(q)), Scores.alike(0.7, q)
+    nothing = np.zeros((q, 0))
+    found = path.covariance(scores, coordinates.steps, ROWS, nothing, np.diag(1.0 / size))
+    each = path.variances(scores, coordinates.steps, ROWS)
+    assert found.sampling.diagonal() == pytest.approx(each)
+    return found.sampling
 
 
 def test_sampling_errors_of_white_coordinates_are_those_of_least_squares():

@@ -69,8 +69,7 @@ def test_columns_without_effect_go_to_nearly_zero_and_clear_ones_stay():
     kept, null = [], []
     for _ in range(100):
         estimates = truth + rng.normal(0.0, np.sqrt(noise), p)
-        prior = Prior(np.full(p, 0.2)).updated(np.eye(p), estimates, np.full(p, noise))
-        mean, _ = prior.posterior(np.eye(p), estimates, np.full(p, noise))
+        _, mean = Prior(np.full(p, 0.2)).learned(np.eye(p), estimates, np.full(p, noise))
         kept.append(mean[:3])
         null.append(mean[3:] ** 2)
     assert np.mean(kept, axis=0) == pytest.approx(truth[:3], rel=0.05)
@@ -89,11 +88,12 @@ def test_bends_of_a_straight_curve_vanish_together_and_those_of_a_bent_one_do_no
     straight, bent = [], []
     for _ in range(50):
         estimates = truth + rng.normal(0.0, np.sqrt(noise), p)
-        prior = Prior(variances, blocks).updated(np.eye(p), estimates, np.full(p, noise))
+        prior, mean = Prior(variances, blocks).learned(np.eye(p), estimates, np.full(p, noise))
+        again, _ = prior.posterior(np.eye(p), estimates, np.full(p, noise))
+        assert mean == pytest.approx(again)
         assert prior.variances[0] == 0.05
         for block in blocks:
             assert np.ptp(prior.variances[block]) < 1e-12
-        mean, _ = prior.posterior(np.eye(p), estimates, np.full(p, noise))
         straight.append(np.mean(mean[blocks[0]] ** 2) / noise)
         bent.append(np.mean(np.square(mean - truth)[blocks[1]]) / noise)
     assert np.mean(straight) < 0.25

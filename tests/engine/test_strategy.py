@@ -39,6 +39,12 @@ def bends(curve, *, noise=1e-9, sampling=1e-9, residual=0.0, pieces=None, draw=N
     return Bends(coefficient, related, pieces, sums, noise, sampling, residual)
 
 
+def nearest(found):
+    """Return the line that is nearest to one curve."""
+    (line,) = _nearest([(KNOTS, found)])
+    return line
+
+
 def ends(found):
     """Return the ends of the line that is chosen."""
     (column,) = Lines().chosen([Column(Numeric(), KNOTS)], [found])
@@ -137,16 +143,14 @@ def test_the_noise_of_a_line_is_that_of_its_covariance_with_residuals():
 def test_noise_does_not_shorten_a_line_to_a_few_rows():
     """Without an effect, and without a material share, one column in ten is shortened at most."""
     rng, plain = np.random.default_rng(1), bends(lambda x: 0.0 * x, noise=1.0)
-    short = [
-        _nearest(KNOTS, replace(plain, sums=rng.normal(size=LAST))).gain > 0.0 for _ in range(2000)
-    ]
+    short = [nearest(replace(plain, sums=rng.normal(size=LAST))).gain > 0.0 for _ in range(2000)]
     # 0.0725 with this seed; 2,000 draws have a standard error of 0.006.
     assert np.mean(short) < 0.1
 
 
 def test_the_gain_of_a_line_is_what_it_explains_beyond_the_whole_one_and_the_evidence():
     found = bends(kinked, residual=1.0)
-    line = _nearest(KNOTS, found)
+    line = nearest(found)
     lines = KNOTS.lines([(0, LAST), line.ends])
     shared = KNOTS.covariances(lines, lines[:, 0])
     whole, shorter = np.square(found.coefficient * shared + found.covariances(KNOTS, lines)[0])
@@ -154,7 +158,7 @@ def test_the_gain_of_a_line_is_what_it_explains_beyond_the_whole_one_and_the_evi
     assert line.gain == pytest.approx(shorter - whole - 0.02)
     assert line.gain > 0.0
     # The whole line explains what it explains, and has the evidence against it.
-    same = _nearest(KNOTS, bends(straight, residual=1.0))
+    same = nearest(bends(straight, residual=1.0))
     assert same.ends == (0, LAST)
     assert same.gain == pytest.approx(-0.02)
 
@@ -272,12 +276,31 @@ def test_correlations_are_those_of_lines_by_column():
     nothing = np.zeros((p, p))
     covariance = Covariance(nothing, nothing, nothing)
     estimate = Estimate(
-        FIRST, np.zeros(p), np.zeros(p), covariance, nothing, None, 1, coordinates=found
+        FIRST, np.zeros(p), np.zeros(p), lambda: covariance, None, 1, coordinates=found
     )
     expected = np.zeros((5, 5))
     expected[1, 1] = expected[4, 4] = 1.0
     expected[1, 4] = expected[4, 1] = -0.6 / np.sqrt(1.1 * 0.9)
     assert _correlations(estimate, 5) == pytest.approx(expected, abs=1e-6)
+
+
+def test_columns_that_are_looked_at_together_have_the_lines_that_each_has_alone():
+    """With as many knots or fewer, and with as many pieces or fewer."""
+    few = Knots.of(Marginal.uniform(0.0, 10.0), KNOTS.places[::2])
+    rng, columns = np.random.default_rng(0), []
+    for place in range(9):
+        curve = np.minimum(ROWS, rng.uniform(3.0, 9.0))
+        own = bends(lambda x, curve=curve: curve, sampling=1e-4, draw=rng)
+        rare = np.array([0, 3, 4, 9, LAST])
+        rarely = bends(lambda x, curve=curve: curve, pieces=rare, residual=0.01)
+        alone = few, replace(own, knots=np.arange(len(few.places)), sums=own.sums[1::2])
+        columns.append([(KNOTS, own), (KNOTS, rarely), alone][place % 3])
+    together = _nearest(columns)
+    for found, column in zip(together, columns, strict=True):
+        (line,) = _nearest([column])
+        assert found.ends == line.ends
+        assert found.gain == pytest.approx(line.gain, rel=1e-9)
+    assert len({line.ends for line in together}) > 3
 
 
 def test_lines_flags_and_levels_stay_in_the_order_of_columns():

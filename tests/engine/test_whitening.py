@@ -174,9 +174,12 @@ def test_coefficients_are_mapped_as_directions_are(p, seed, sigma):
     moments = noisy(rng, drawn_moments(rng, p) * np.sqrt(np.outer(expected, expected)), sigma)
     seen = Seen.of(moments, sigma, expected, int(rng.integers(1, p + 1)))
     nothing = np.zeros((seen.before, 0))
-    directions, coefficients = zip(*seen.whitened(expected, nothing), strict=True)
+    parts, lacks = seen.whitened(expected, nothing)
+    directions, coefficients = zip(*parts, strict=True)
     both = np.vstack(coefficients) @ np.hstack(directions)
     assert both == pytest.approx(np.eye(p), abs=1e-6)
+    lack, axes = np.vstack(lacks), np.hstack(directions)
+    assert axes.T @ seen.moments @ axes == pytest.approx(np.eye(p) - lack @ lack.T, abs=1e-6)
 
 
 @quick
@@ -425,6 +428,6 @@ def test_functions_that_are_lost_in_the_noise_do_not_disturb_the_others():
         seen = Seen.of(np.diag(expected) + noise, 0.05, expected, 2)
         relative = seen.moments / np.sqrt(np.outer(expected, expected))
         assert np.abs(relative - np.eye(4)).max() < 1.0
-        for white, _ in seen.whitened(expected, np.zeros((2, 0))):
+        for white, _ in seen.whitened(expected, np.zeros((2, 0)))[0]:
             true = white.T @ (expected[:, None] * white)
             assert np.linalg.eigvalsh(true).max() < 2.0

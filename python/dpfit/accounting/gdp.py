@@ -14,9 +14,8 @@ from __future__ import annotations
 import functools
 import math
 from decimal import Decimal, localcontext
-from fractions import Fraction
 
-from dpfit._rounding import decimal_down, decimal_up, fraction_up
+from dpfit._rounding import decimal_down, decimal_up, ratio_up
 from dpfit.accounting._checks import (
     DELTA_RANGE,
     EPSILON_RANGE,
@@ -134,21 +133,9 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     >>> gaussian_sigma(1.0, per_round(gdp_mu(1.0, 1e-6), 102))
     42.6671653057504
     """
-    epsilon = check_within("epsilon", epsilon, EPSILON_RANGE)
-    delta = check_within("delta", delta, DELTA_RANGE)
-    exact_epsilon, target = Decimal.from_float(epsilon), Decimal.from_float(delta)
-    root = Decimal.from_float(initial_mu(epsilon, delta))
-    with localcontext(CONTEXT):
-        for _ in range(_NEWTON_STEPS):
-            profile = evaluate(exact_epsilon, root)
-            step = _log_excess(profile, target) * profile.delta / (profile.slope_mu * root)
-            root *= 1 - step * (1 - step / 2)
-            if abs(step) < _CONVERGED:
-                break
-        mu = decimal_down(root * (1 + _NUDGE))
-        while _upper_delta(evaluate(exact_epsilon, Decimal.from_float(mu))) > target:
-            mu = math.nextafter(mu, 0.0)
-    return mu
+    return _largest_mu(
+        check_within("epsilon", epsilon, EPSILON_RANGE), check_within("delta", delta, DELTA_RANGE)
+    )
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
@@ -256,7 +243,26 @@ def gaussian_sigma(sensitivity: float, mu: float) -> float:
 @functools.lru_cache(maxsize=256)
 def _quotient_up(sensitivity: float, mu: float) -> float:
     """Return the smallest double that is at least the quotient. Rounds repeat the same ones."""
-    return fraction_up(Fraction(sensitivity) / Fraction(mu))
+    (number, divisor), (share, of) = sensitivity.as_integer_ratio(), mu.as_integer_ratio()
+    return ratio_up(number * of, divisor * share)
+
+
+@functools.lru_cache(maxsize=256)
+def _largest_mu(epsilon: float, delta: float) -> float:
+    """Return the mu of :func:`gdp_mu`. Every fit asks for it, and its record asks again."""
+    exact_epsilon, target = Decimal.from_float(epsilon), Decimal.from_float(delta)
+    root = Decimal.from_float(initial_mu(epsilon, delta))
+    with localcontext(CONTEXT):
+        for _ in range(_NEWTON_STEPS):
+            profile = evaluate(exact_epsilon, root)
+            step = _log_excess(profile, target) * profile.delta / (profile.slope_mu * root)
+            root *= 1 - step * (1 - step / 2)
+            if abs(step) < _CONVERGED:
+                break
+        mu = decimal_down(root * (1 + _NUDGE))
+        while _upper_delta(evaluate(exact_epsilon, Decimal.from_float(mu))) > target:
+            mu = math.nextafter(mu, 0.0)
+    return mu
 
 
 def _upper_delta(profile: Profile) -> Decimal:

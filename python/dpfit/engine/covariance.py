@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from dpfit._typing import Floats
-from dpfit.engine.solve import is_above
+from dpfit.engine.solve import eigen, is_above, product, sandwich
 from dpfit.release import Released
 
-__all__ = ["Covariance", "Path", "plain_covariance", "robust_covariance"]
+__all__ = ["Covariance", "Path", "Scores"]
 
 # The least variance of residuals in any direction, as a share of their mean variance.
 _LEAST = 0.1
@@ -30,19 +30,22 @@ _LEAST = 0.1
 # of coordinates in all. The first draws are the same in all fits, so that results repeat.
 _DRAWN = 512
 _FEWEST_DRAWS = 2
+# Of smaller matrices, all are multiplied at once in less time than one after the other.
+_MANY = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """Covariances of errors of coordinates, or of linear functions of them.
+    """Covariances of errors of coefficients.
 
     Parameters
     ----------
-    noise : array of shape (q, q)
-        From the noise of the rounds.
-    sampling : array of shape (q, q)
+    noise : array of shape (p, p)
+        From the noise of the rounds, and from what they do not reach because the noise of X'X hides
+        it, by what is expected of the coefficients.
+    sampling : array of shape (p, p)
         From the rows being a sample, estimated.
-    spread : array of shape (q, q)
+    spread : array of shape (p, p)
         The standard error of that estimate: a'Sa for the variance of a linear function a.
     """
 
@@ -50,10 +53,61 @@ class Covariance:
     sampling: Floats
     spread: Floats
 
-    def mapped(self, matrix: Floats) -> Covariance:
-        """Return the covariances of linear functions, the rows of the matrix."""
-        parts = (self.noise, self.sampling, self.spread)
-        return Covariance(*(matrix @ part @ matrix.T for part in parts))
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What is known of the scores of rows, in coordinates scaled to variance one.
+
+    Parameters
+    ----------
+    products : array of shape (q, q)
+        M / n, their mean products.
+    unsure : array of shape (q,)
+        The standard errors of these, alike for all products with a coordinate.
+    """
+
+    products: Floats
+    unsure: Floats
+
+    @classmethod
+    def alike(cls, residual: float, number: int) -> Scores:
+        """Return what is known if all residuals have this variance."""
+        return cls(residual * np.eye(number), np.zeros(number))
+
+    @classmethod
+    def of(cls, products: Released[Floats], variances: Floats, rows: float) -> Scores:
+        """Return what is known by released products.
+
+        Parameters
+        ----------
+        products : Released
+            M, the sum of zz' g^2.
+        variances : array of shape (q,)
+            The mean squares of the coordinates.
+        rows : float
+            The released number of rows.
+
+        Privacy
+        -------
+        A function of released numbers.
+        """
+        size = np.sqrt(variances)
+        middle = products.value / np.outer(size, size) / rows
+        noise = products.sigma / rows
+        # Noise in an entry: sigma on the diagonal, sigma / sqrt(2) beside it.
+        parts = 1.0 / variances
+        expected = noise**2 * float(parts.sum() ** 2 + parts @ parts) / 2.0
+        # If all residuals had the same variance, M would be a multiple of the identity.
+        weights = variances**2 / float(np.sum(variances**2))
+        floor = noise * float(np.sqrt(np.sum((weights / variances) ** 2)))
+        same = max(float(weights @ np.diag(middle)), floor)
+        different = middle - same * np.eye(len(size))
+        kept = max(0.0, 1.0 - expected / max(float(np.sum(different**2)), 1e-300))
+        middle = same * np.eye(len(size)) + kept * different
+        if not is_above(middle, _LEAST * same):
+            values, vectors = np.linalg.eigh(middle)
+            middle = (vectors * np.maximum(values, _LEAST * same)) @ vectors.T
+        return cls(middle, kept * noise / variances + (1.0 - kept) * floor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +138,6 @@ class Path:
     unsure: Floats
     axes: tuple[Floats, Floats] | None = None
 
-    @property
-    def sure(self) -> Path:
-        """The same if J were known."""
-        return replace(self, unsure=np.zeros_like(self.unsure))
-
     @functools.cached_property
     def _draws(self) -> tuple[Floats, Floats]:
         """Eigenvalues and eigenvectors of what rounds may leave; the first dimension is the draw.
@@ -108,7 +157,7 @@ class Path:
     @functools.cached_property
     def _axes(self) -> tuple[Floats, Floats]:
         """Eigenvalues and eigenvectors of what rounds leave if J is known."""
-        values, vectors = np.linalg.eigh(self.left) if self.axes is None else self.axes
+        values, vectors = eigen(self.left) if self.axes is None else self.axes
         return np.clip(values, 0.0, 1.0), vectors
 
     def _shares(self, values: Floats) -> Floats:
@@ -127,99 +176,74 @@ class Path:
     def _solved(self) -> Floats:
         """J^-1, as far as rounds suffice."""
         values, vectors = self._axes
-        result: Floats = (vectors * self._shares(values).sum(axis=1)) @ vectors.T
+        return product(vectors * self._shares(values).sum(axis=1), vectors.T)
+
+    def variances(self, scores: Scores, variances: Floats, rows: float) -> Floats:
+        """Return the variances of errors of coordinates, if J is what X'X shows.
+
+        Parameters
+        ----------
+        scores : Scores
+            What is known of the scores.
+        variances : array of shape (q,)
+            The mean squares of the coordinates.
+        rows : float
+            The released number of rows.
+        """
+        values, vectors = self._axes
+        inside = self._noise(values[None], vectors[None], variances)[0] / rows**2
+        found = (product(vectors, inside) * vectors).sum(axis=1)
+        found += (product(self._solved, scores.products) * self._solved).sum(axis=1) / rows
+        result: Floats = found / variances
         return result
 
-    def sampling(self, middle: Floats) -> Floats:
-        """Return J^-1 M J^-1, as far as rounds suffice.
+    def covariance(
+        self, scores: Scores, variances: Floats, rows: float, way: Floats, back: Floats
+    ) -> Covariance:
+        """Return the covariances of errors of coefficients.
 
         Where rows vary less than X'X shows, so do scores, and M is smaller than the noise lets see:
-        the two errors offset each other, and J is taken as it is.
+        the two errors offset each other, and J is taken as it is for the sampling errors.
+
+        Parameters
+        ----------
+        scores : Scores
+            What is known of the scores.
+        variances : array of shape (q,)
+            The mean squares of the coordinates.
+        rows : float
+            The released number of rows.
+        way : array of shape (q, any)
+            A root of the mean products of the way to go at the start.
+        back : array of shape (p, q)
+            The coefficients that coordinates of variance one are.
         """
-        result: Floats = self._solved @ middle @ self._solved.T
-        return result
+        moved = product(back, self._solved)
+        unsure = moved * np.sqrt(scores.unsure / rows)
+        return Covariance(
+            sandwich(back, self.errors(variances, rows, way)),
+            sandwich(moved, scores.products) / rows,
+            product(unsure, unsure.T),
+        )
 
-    def noise(self, variances: Floats, rows: float) -> Floats:
-        """Return the covariance of the average that is due to the noise."""
-        vectors, moved = self._noise(variances)
-        total = (moved @ vectors.transpose(0, 2, 1)).sum(axis=0)
-        result: Floats = (total + total.T) / (2.0 * len(vectors) * rows**2)
-        return result
-
-    def noise_variances(self, variances: Floats, rows: float) -> Floats:
-        """Return the diagonal of :meth:`noise`, in less time."""
-        vectors, moved = self._noise(variances)
-        result: Floats = (moved * vectors).sum(axis=(0, 2)) / (len(vectors) * rows**2)
-        return result
-
-    def missed(self, way: Floats) -> Floats:
-        """Return the mean products of what the average misses of the way to go.
-
-        `way` are those of the way at the start.
-        """
+    def errors(self, variances: Floats, rows: float, way: Floats) -> Floats:
+        """Return the mean products of what noise adds to the average and of what it misses."""
         values, vectors = self._draws
+        inside = self._noise(values, vectors, variances) / rows**2
         # The noise of the first round goes the same way, but for that round itself.
         shares = values * self._shares(values)[..., 0]
-        inside = vectors.transpose(0, 2, 1) @ way @ vectors
-        inside *= shares[:, :, None] * shares[:, None, :]
-        result: Floats = (vectors @ inside @ vectors.transpose(0, 2, 1)).mean(axis=0)
-        return result
+        start = shares[:, :, None] * (vectors.transpose(0, 2, 1) @ way)
+        inside += start @ start.transpose(0, 2, 1)
+        if len(self.left) < _MANY:
+            total = (vectors @ inside @ vectors.transpose(0, 2, 1)).mean(axis=0)
+            result: Floats = (total + total.T) / 2.0
+            return result
+        return sum(map(sandwich, vectors, inside), np.zeros_like(self.left)) / len(vectors)
 
-    def _noise(self, variances: Floats) -> tuple[Floats, Floats]:
-        """Return axes, and their products with the covariance of the noise along them."""
-        values, vectors = self._draws
-        shares, turned = self._shares(values), vectors.transpose(0, 2, 1)
-        inside = (turned / variances) @ vectors
+    def _noise(self, values: Floats, vectors: Floats, variances: Floats) -> Floats:
+        """Return the covariance of the sum of the average's noise, along axes."""
+        shares = self._shares(values)
+        turned = vectors.transpose(0, 2, 1) / np.sqrt(variances)
+        inside: Floats = turned @ turned.transpose(0, 2, 1)
         inside *= (shares * np.square(self.sigmas)) @ shares.transpose(0, 2, 1)
-        return vectors, vectors @ inside
-
-
-def robust_covariance(
-    products: Released[Floats], path: Path, variances: Floats, rows: float
-) -> Covariance:
-    """Return the covariance of coordinates.
-
-    Parameters
-    ----------
-    products : Released
-        M, the sum of zz' g^2.
-    path : Path
-        What the rounds did.
-    variances : array of shape (q,)
-        The mean squares of the coordinates.
-    rows : float
-        The released number of rows.
-
-    Privacy
-    -------
-    A function of released numbers.
-    """
-    size = np.sqrt(variances)
-    both = np.outer(size, size)
-    middle = products.value / both / rows
-    noise = products.sigma / rows
-    # Noise in an entry: sigma on the diagonal, sigma / sqrt(2) beside it.
-    expected = noise**2 * float(np.sum((1.0 + np.eye(len(size))) / 2.0 / both**2))
-    # If all residuals had the same variance, M would be a multiple of the identity.
-    weights = variances**2 / float(np.sum(variances**2))
-    floor = noise * float(np.sqrt(np.sum((weights / variances) ** 2)))
-    same = max(float(weights @ np.diag(middle)), floor)
-    different = middle - same * np.eye(len(size))
-    kept = max(0.0, 1.0 - expected / max(float(np.sum(different**2)), 1e-300))
-    middle = same * np.eye(len(size)) + kept * different
-    if not is_above(middle, _LEAST * same):
-        values, vectors = np.linalg.eigh(middle)
-        middle = (vectors * np.maximum(values, _LEAST * same)) @ vectors.T
-    unsure = kept * noise / variances + (1.0 - kept) * floor
-    return Covariance(
-        path.noise(variances, rows) / both,
-        path.sampling(middle) / rows / both,
-        path.sampling(np.diag(unsure)) / rows / both,
-    )
-
-
-def plain_covariance(residual: float, path: Path, variances: Floats, rows: float) -> Covariance:
-    """Return the covariance of coordinates if all residuals have the variance `residual`."""
-    both = np.outer(np.sqrt(variances), np.sqrt(variances))
-    sampling = path.sampling(residual * np.eye(len(variances))) / rows / both
-    return Covariance(path.noise(variances, rows) / both, sampling, np.zeros_like(both))
+        return inside

@@ -19,6 +19,7 @@ from dpfit._typing import Floats
 from dpfit.accounting import per_round
 from dpfit.engine.stage import Estimate, Stage
 from dpfit.engine.threshold import EDGES, Tails
+from dpfit.engine.whitening import Coordinates
 from dpfit.release import Released
 
 __all__ = ["THRESHOLDS", "Explained", "Sizes", "explained"]
@@ -162,25 +163,33 @@ def explained(stage: Stage, estimate: Estimate, mu: float) -> Explained:
     assert estimate.counts is not None
     assert estimate.coordinates is not None
     mu_each = per_round(mu, 2)
-    functions, tails = estimate.basis.matrix(), stage.tails
-    moments = estimate.coordinates.moments
-    mean = _mean_prediction(moments, estimate.coefficients)
+    basis, tails = estimate.basis, stage.tails
+    mean = _mean_prediction(_with_constant(estimate.coordinates), estimate.coefficients)
     of_residuals = Sizes.by_scores(estimate.counts, tails.longest)
     of_target = Sizes.by_tails(tails, stage.rows)
-    residual = _squares(stage, functions @ estimate.coefficients, of_residuals, mu_each)
-    whole = _squares(stage, mean * functions[:, 0], of_target, mu_each)
+    residual = _squares(stage, basis.mapped(estimate.coefficients), of_residuals, mu_each)
+    constant = np.zeros(len(basis.functions))
+    constant[0] = mean
+    whole = _squares(stage, basis.mapped(constant), of_target, mu_each)
     return _reconciled(residual, whole, _by_coefficients(estimate))
 
 
-def _mean_prediction(moments: Floats, coefficients: Floats) -> float:
-    """Return the mean of predictions, by X'X; zero if the noise hides all of X'X.
+def _with_constant(coordinates: Coordinates) -> Floats:
+    """Return the mean products of functions with the first, the constant."""
+    first = np.zeros(len(coordinates.matrix))
+    first[0] = 1.0
+    return coordinates.moments_with(first)
 
-    Zero is the mean of the target by its marginal, and no target is more than two half-widths of
-    its range away from it.
+
+def _mean_prediction(moments: Floats, coefficients: Floats) -> float:
+    """Return the mean of predictions, by mean products of functions with the constant.
+
+    It is zero if the noise hides all of X'X. Zero is the mean of the target by its marginal, and no
+    target is more than two half-widths of its range away from it.
     """
-    if not moments[0, 0] > 0.0:
+    if not moments[0] > 0.0:
         return 0.0
-    return float(np.clip(moments[0] @ coefficients / moments[0, 0], -2.0, 2.0))
+    return float(np.clip(moments @ coefficients / moments[0], -2.0, 2.0))
 
 
 def _squares(stage: Stage, theta: Floats, sizes: Sizes, mu: float) -> tuple[float, float]:
@@ -203,14 +212,12 @@ def _by_coefficients(estimate: Estimate) -> tuple[float, float]:
     predictions, except by the noise of coefficients.
     """
     assert estimate.coordinates is not None
-    found, moments = estimate.coordinates, estimate.coordinates.moments
-    moments = moments / moments[0, 0]
-    moments = moments - np.outer(moments[0], moments[0])
-    slopes = moments @ estimate.coefficients
+    found, constant = estimate.coordinates, _with_constant(estimate.coordinates)
+    means = constant / constant[0]
+    slopes = found.moments_with(estimate.coefficients) / constant[0]
+    slopes -= means * (means @ estimate.coefficients)
     value = float(estimate.coefficients @ slopes)
-    noise = 2.0 * math.sqrt(
-        max(float(slopes @ (estimate.covariance.noise + estimate.hidden) @ slopes), 0.0)
-    )
+    noise = 2.0 * math.sqrt(max(float(slopes @ estimate.covariance.noise @ slopes), 0.0))
     # The noise of X'X: `slack` is what it can hide, half of its spectral norm.
     own = np.square(found.inverse @ estimate.coefficients)
     of_gram = float(own @ found.slack) / math.sqrt(len(own) / 2.0)

@@ -58,7 +58,7 @@ class Rounds:
     releaser: Releaser
     rows: float
 
-    @property
+    @functools.cached_property
     def scale(self) -> Scale:
         """What the stored integers are."""
         return Scale(step=1.0 / STEPS, bound=self.found.bound)
@@ -68,7 +68,7 @@ class Rounds:
         """The root mean square of the norm of rows, or their bound if that is less."""
         return min(self.found.norm, self.found.bound)
 
-    @property
+    @functools.cached_property
     def cost(self) -> float:
         """The noise in predictions of one round with mu = 1 that clips scores at one."""
         return self.norm * math.sqrt(float(np.sum(1.0 / self.found.variances))) / self.rows

@@ -9,16 +9,16 @@ import numpy as np
 import scipy.linalg
 
 from dpfit._typing import Floats
-from dpfit.engine.solve import is_above, noise_norm
+from dpfit.engine.solve import eigen, eigen_beyond, is_above, noise_norm
 
-__all__ = ["HIDDEN", "Seen", "positive"]
+__all__ = ["HIDDEN", "Seen", "without"]
 
 # What the noise of X'X can hide in one direction, as a share of its spectral norm: beyond half of
 # it, a direction stands out among the eigenvalues of the noise (Baik, Ben Arous and Peche 2005).
 HIDDEN = 0.5
 # Smaller mean squares, relative to what they should be, are below the resolution of stored rows.
 _FINEST = 1e-3
-# Eigenvalues are between zero and one up to rounding.
+# Eigenvalues are at most one up to rounding.
 _ROUNDED = 1e-12
 
 
@@ -63,17 +63,24 @@ class Seen:
         shared = _denoised_rectangle(moments[one, two], sigma / math.sqrt(2.0))
         found[one, two], found[two, one] = shared, shared.T
         edges = [noise_norm(number, sigma) for number in (before, len(expected) - before)]
-        both = np.outer(expected, expected)
-        differences = float(np.sum(np.square(moments - np.diag(expected)) / both))
+        differences = float(
+            np.square(moments - np.diag(expected)) @ (1.0 / expected) @ (1.0 / expected)
+        )
         # Noise in an entry: sigma on the diagonal, sigma / sqrt(2) beside it.
-        of_noise = sigma**2 * float(np.sum(looked_at * (1.0 + np.eye(len(both))) / 2.0 / both))
+        parts = visible / expected
+        of_noise = sigma**2 * float(parts.sum() ** 2 + parts @ parts) / 2.0
         doubt = max(0.0, 1.0 - of_noise / max(differences, 1e-300))
         return cls(found, before, (HIDDEN * edges[0], HIDDEN * edges[1]), doubt)
 
-    def whitened(self, expected: Floats, empty: Floats) -> list[tuple[Floats, Floats]]:
+    def whitened(
+        self, expected: Floats, empty: Floats
+    ) -> tuple[list[tuple[Floats, Floats]], list[Floats]]:
         """Return directions of variance one, and the map of coefficients to theirs.
 
         First those of lines and levels, then those of bends without what lines explain of them.
+        Directions in which less is seen than the noise can hide have less than variance one: the
+        mean products of all directions are the identity without gg', where g is what is returned
+        second, in parts that are its rows.
 
         Parameters
         ----------
@@ -84,26 +91,38 @@ class Seen:
             direction for these.
         """
         one, two = slice(0, self.before), slice(self.before, None)
-        white, back = _white(self.moments[one, one], expected[one], self.hidden[0], empty)
-        number = len(expected)
+        white, back, lack = _white(self.moments[one, one], expected[one], self.hidden[0], empty)
+        number, short = len(expected), np.flatnonzero(lack)
+        lacks = np.eye(len(back))[:, short] * np.sqrt(lack[short])
         first = np.zeros((number, len(back))), np.zeros((len(back), number))
         first[0][one], first[1][:, one] = white, back
         if number == self.before:
-            return [first]
+            return [first], [lacks]
         # Lines explain z_one K of the bends.
-        explained = white @ (white.T @ self.moments[one, two])
+        shared = white.T @ self.moments[one, two]
+        explained = white @ shared
         rest = self.moments[two, two] - self.moments[two, one] @ explained
         first[1][:, two] = back @ explained
-        white, back = _white(rest, expected[two], self.hidden[1], np.zeros((len(rest), 0)))
+        nothing = np.zeros((len(rest), 0))
+        white, back, other = _white(rest, expected[two], self.hidden[1], nothing)
         second = np.zeros((number, number - self.before)), np.zeros((number - self.before, number))
         second[0][one], second[0][two], second[1][:, two] = -explained @ white, white, back
-        return [first, second]
+        # What lines lack, they do not explain of the bends.
+        others = np.flatnonzero(other)
+        own = np.eye(len(back))[:, others] * np.sqrt(other[others])
+        crossed = -(shared[short] @ white).T * np.sqrt(lack[short])
+        lacks = np.hstack([lacks, np.zeros((len(lacks), len(others)))])
+        return [first, second], [lacks, np.hstack([crossed, own])]
 
 
 def _white(
     moments: Floats, expected: Floats, hidden: float, empty: Floats
-) -> tuple[Floats, Floats]:
-    """Return directions of variance one as columns, and the inverse matrix, but for empty ones."""
+) -> tuple[Floats, Floats, Floats]:
+    """Return directions of variance one as columns, and the inverse matrix, but for empty ones.
+
+    The third result is what a direction lacks of variance one if less is seen of it than the noise
+    can hide.
+    """
     size = np.sqrt(expected)
     moments = moments / np.outer(size, size)
     if empty.shape[1]:
@@ -112,10 +131,11 @@ def _white(
         values, vectors = np.linalg.eigh(others.T @ moments @ others)
         vectors = others @ vectors
     else:
-        values, vectors = np.linalg.eigh(moments)
-    least = hidden * (np.square(vectors).T @ (1.0 / expected))
-    root = np.sqrt(np.maximum(values, np.clip(least, _FINEST, 1.0)))
-    return (vectors / root) / size[:, None], (vectors * root).T * size
+        values, vectors = eigen(moments)
+    least = np.clip(hidden * (np.square(vectors).T @ (1.0 / expected)), _FINEST, 1.0)
+    root = np.sqrt(np.maximum(values, least))
+    lack = np.where(values < least, 1.0 - values / least, 0.0)
+    return (vectors / root) / size[:, None], (vectors * root).T * size, lack
 
 
 def _denoised(moments: Floats, sigma: float, expected: Floats) -> Floats:
@@ -130,8 +150,8 @@ def _denoised(moments: Floats, sigma: float, expected: Floats) -> Floats:
     change = moments.diagonal() - expected
     seen = change * np.maximum(1.0 - (sigma / np.maximum(np.abs(change), sigma)) ** 2, 0.0)
     middle = np.diag(np.maximum(expected + seen, 1e-6 * expected))
-    values, vectors = np.linalg.eigh(moments - middle)
-    edge = noise_norm(len(values), sigma)
+    edge = noise_norm(len(moments), sigma)
+    values, vectors = eigen_beyond(moments - middle, edge)
     values = np.sign(values) * np.sqrt(np.maximum(values**2 - edge**2, 0.0))
     result: Floats = middle + (vectors * values) @ vectors.T
     return result
@@ -144,19 +164,21 @@ def _denoised_rectangle(products: Floats, sigma: float) -> Floats:
     """
     if not products.size:
         return products
-    left, values, right = scipy.linalg.svd(products, full_matrices=False)
+    if products.shape[0] > products.shape[1]:
+        return _denoised_rectangle(products.T, sigma).T
     one, two = (number * sigma**2 for number in products.shape)
-    squares = (values**2 - one - two) ** 2 - 4.0 * one * two
-    seen = values > math.sqrt(one) + math.sqrt(two)
-    values = np.where(seen, np.sqrt(np.maximum(squares, 0.0)) / np.maximum(values, 1e-300), 0.0)
-    result: Floats = (left * values) @ right
+    # Squares of singular values, which are seen well beyond the noise, and those on the left.
+    squares, left = eigen_beyond(products @ products.T, (math.sqrt(one) + math.sqrt(two)) ** 2)
+    kept = np.sqrt(np.maximum((squares - one - two) ** 2 - 4.0 * one * two, 0.0)) / squares
+    result: Floats = (left * kept) @ (left.T @ products)
     return result
 
 
-def positive(matrix: Floats) -> Floats:
-    """Return the nearest matrix whose eigenvalues are between zero and one."""
-    if is_above(matrix, -_ROUNDED) and is_above(-matrix, -1.0 - _ROUNDED):
-        return matrix
-    values, vectors = np.linalg.eigh(matrix)
-    result: Floats = (vectors * np.clip(values, 0.0, 1.0)) @ vectors.T
+def without(lacks: Floats) -> Floats:
+    """Return the identity without gg', or the nearest matrix that has no negative eigenvalues."""
+    inside = lacks.T @ lacks
+    if not is_above(-inside, -1.0 - _ROUNDED):
+        values, vectors = np.linalg.eigh(inside)
+        lacks = (lacks @ vectors) / np.sqrt(np.maximum(values, 1.0))
+    result: Floats = np.eye(len(lacks)) - lacks @ lacks.T
     return result

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from dpfit._typing import Array, Floats
+from dpfit.engine.solve import diagonal, product
 
 __all__ = ["Prior", "water_filling"]
 
@@ -58,8 +59,8 @@ class Prior:
         found = tuple(np.array(block) for block in blocks if block)
         return replace(self, variances=self.variances[places], blocks=found)
 
-    def updated(self, inverse: Floats, estimates: Floats, noise: Floats) -> Prior:
-        """Return the prior with the variances that the estimates show.
+    def learned(self, inverse: Floats, estimates: Floats, noise: Floats) -> tuple[Prior, Floats]:
+        """Return the prior with the variances that estimates show, and what it expects after them.
 
         Parameters
         ----------
@@ -69,15 +70,15 @@ class Prior:
             The estimates, and the variances of their errors.
         """
         evidence = _Evidence.of(inverse, estimates, noise)
-        prior = self
+        variances = self.variances
         for _ in range(_ITERATIONS):
-            mean, variance = evidence.posterior(prior.variances)
-            ratio = (np.square(mean) + variance) / prior.variances
-            for block in prior.blocks:
+            mean, variance = evidence.posterior(variances)
+            ratio = (np.square(mean) + variance) / variances
+            for block in self.blocks:
                 ratio[block] = ratio[block].mean()
-            ratio[: prior.fixed] = 1.0
-            prior = replace(prior, variances=prior.variances * np.maximum(ratio, _LEAST))
-        return prior
+            ratio[: self.fixed] = 1.0
+            variances = variances * np.maximum(ratio, _LEAST)
+        return replace(self, variances=variances), evidence.posterior(variances)[0]
 
     def posterior(self, inverse: Floats, estimates: Floats, noise: Floats) -> tuple[Floats, Floats]:
         """Return means and variances of the coefficients, given the estimates."""
@@ -102,7 +103,8 @@ class _Evidence:
     @classmethod
     def of(cls, inverse: Floats, estimates: Floats, noise: Floats) -> _Evidence:
         """Return the evidence of estimates of coordinates with independent errors."""
-        return cls((inverse.T / noise) @ inverse, inverse.T @ (estimates / noise))
+        scaled = inverse / np.sqrt(noise)[:, None]
+        return cls(product(scaled.T, scaled), inverse.T @ (estimates / noise))
 
     def posterior(self, variances: Floats) -> tuple[Floats, Floats]:
         """Return means and variances of coefficients with these prior variances.
@@ -113,7 +115,7 @@ class _Evidence:
         size = np.sqrt(variances)
         # Symmetric, so that the order of a matrix for LAPACK costs no copy.
         total = (size[:, None] * self.precision * size).T
-        total[np.diag_indices_from(total)] += 1.0
+        diagonal(total)[:] += 1.0
         factor, failed = dpotrf(total, lower=1, overwrite_a=1)
         root, singular = dtrtri(factor, lower=1, overwrite_c=1)
         if failed or singular:

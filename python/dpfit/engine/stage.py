@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ import numpy as np
 
 from dpfit._typing import Array, Floats
 from dpfit.accounting import BudgetTracker, per_round
-from dpfit.engine.covariance import Covariance, Path, plain_covariance, robust_covariance
+from dpfit.engine.covariance import Covariance, Path, Scores
 from dpfit.engine.features.basis import Basis
 from dpfit.engine.features.gram import ScaledGram
 from dpfit.engine.features.levels import SeenLevels, empty_directions
@@ -55,11 +56,8 @@ class Estimate:
         Shrunk by what is expected of them.
     unshrunk : array of shape (p,)
         Before they were shrunk.
-    covariance : Covariance
-        Of errors in `unshrunk`.
-    hidden : array of shape (p, p)
-        Covariance of what the rounds do not reach because the noise of X'X hides it, by what is
-        expected of the coefficients.
+    errors : callable
+        Returns the covariances of errors in `unshrunk`, which take long to compute.
     threshold : Threshold or None
         Where scores were clipped; None for a mean.
     rounds : int
@@ -77,14 +75,18 @@ class Estimate:
     basis: Basis
     coefficients: Floats
     unshrunk: Floats
-    covariance: Covariance
-    hidden: Floats
+    errors: Callable[[], Covariance]
     threshold: Threshold | None
     rounds: int
     gram: ScaledGram | None = None
     coordinates: Coordinates | None = None
     levels: SeenLevels = field(default_factory=SeenLevels)
     counts: Released[Floats] | None = None
+
+    @functools.cached_property
+    def covariance(self) -> Covariance:
+        """Covariances of errors in `unshrunk`. Nobody asks for those of a first model."""
+        return self.errors()
 
 
 class Stage:
@@ -194,14 +196,13 @@ class Stage:
         budget = BudgetTracker(mu)
         prior = basis.prior(self._variance)
         noise = self._noise(basis, mu, schedule)
-        functions = basis.matrix()
         if after is None:
             scales = self._scales(basis, mu, schedule)
             scales = np.maximum(scales, 1e-2 * scales.max())
             expected = np.array([function.variance for function in basis.functions])
             is_bend = np.array([function.is_bend for function in basis.functions])
             found = Coordinates.start(scales, expected, is_bend)
-            statistic = MappedGram(functions @ found.matrix / found.bound)
+            statistic = MappedGram(basis.mapped(found.matrix / found.bound))
             released = self._release(statistic, budget.spend(schedule.gram))
             gram = ScaledGram.of(released, found.matrix / found.bound)
             empty = empty_directions(basis, gram)
@@ -213,7 +214,7 @@ class Stage:
         if schedule.second_gram and not (found.is_sure and after is None):
             mu_again = budget.spend(schedule.second_gram)
             found = found.wider(self._rows * mu_again / self._rows_per_unit)
-            again = self._release(MappedGram(functions @ found.matrix / found.bound), mu_again)
+            again = self._release(MappedGram(basis.mapped(found.matrix / found.bound)), mu_again)
             found = found.again(again, self._rows, prior, noise)
         estimate = self._rounds(basis, found, prior, budget, schedule, after, later)
         return replace(estimate, gram=gram, coordinates=found, levels=SeenLevels.of(basis, gram))
@@ -236,7 +237,7 @@ class Stage:
         """
         assert first.threshold is not None
         basis, scale = first.basis, Scale(step=1.0 / STEPS)
-        theta = basis.matrix() @ first.coefficients
+        theta = basis.mapped(first.coefficients)
         tau = max(round(min(first.threshold.tau, EDGES[-1]) * STEPS), 1)
         statistic = ResidualSums(theta, tau, pieces.edges, scale)
         found = self._releaser.release(self._stored, statistic, mu)
@@ -282,7 +283,7 @@ class Stage:
         sampling = np.array([[self._variance / self._rows]])
         nothing = np.zeros((1, 1))
         covariance = Covariance(noise, sampling, nothing)
-        return Estimate(basis, mean, mean, covariance, nothing, None, 1)
+        return Estimate(basis, mean, mean, lambda: covariance, None, 1)
 
     def _noise(self, basis: Basis, mu: float, schedule: Schedule) -> float:
         """Return the variance of noise in a coefficient that has the whole norm of a row."""
@@ -316,7 +317,7 @@ class Stage:
         later: int,
     ) -> Estimate:
         # Rows longer than the bound are weighted down, here as in the X'X that coordinates rest on.
-        stored = self._stored.mapped(basis.matrix() @ found.matrix / found.bound)
+        stored = self._stored.mapped(basis.mapped(found.matrix / found.bound))
         rounds = Rounds(stored, found, self._releaser, self._rows)
         theta = np.zeros(len(found.variances))
         # Wide enough to find the mean, and no wider: residuals are counted after these rounds, and
@@ -355,35 +356,33 @@ class Stage:
             self._report(schedule.rounds - done - 1 + later)
         estimates = total / schedule.averaged
         unsure = found.noise / found.steps
-        path = Path(found.left, tuple(sigmas), schedule.averaged, unsure, found.axes)
         if mu_products:
             products = rounds.products(estimates, threshold.tau, mu_products)
-            covariance = robust_covariance(products, path, found.steps, self._rows)
+            scores = Scores.of(products, found.steps, self._rows)
         else:
-            # Nobody asks for the errors of a first model, which take longer if J is not known.
-            path = path.sure
-            covariance = plain_covariance(threshold.variance, path, found.steps, self._rows)
+            # Nothing more is released for a first model, and J is taken to be known.
+            scores, unsure = Scores.alike(threshold.variance, len(theta)), np.zeros_like(theta)
+        path = Path(found.left, tuple(sigmas), schedule.averaged, unsure, found.axes)
         stored.free()
         inverse = found.inverse
         # Without those from not knowing J: shrunk by these as well, curves predict worse on most
         # real tables at small budgets.
-        errors = path.sure.noise_variances(found.steps, self._rows) / found.steps
-        errors += np.diag(covariance.sampling)
-        updated = prior.updated(inverse, estimates, errors)
-        mean, _ = updated.posterior(inverse, estimates, errors)
-        # Where rounds do not reach, effects may be as large as those that were found, and small
-        # estimates say nothing.
-        likely = np.maximum(prior.variances, updated.variances)
-        size = np.sqrt(found.steps)
-        expected = size[:, None] * inverse
-        missed = path.missed((expected * likely) @ expected.T)
-        back = found.matrix / size
+        errors = path.variances(scores, found.steps, self._rows)
+        updated, mean = prior.learned(inverse, estimates, errors)
+
+        def covariance() -> Covariance:
+            # Where rounds do not reach, effects may be as large as those that were found, and small
+            # estimates say nothing.
+            likely = np.sqrt(np.maximum(prior.variances, updated.variances))
+            size = np.sqrt(found.steps)
+            way, back = size[:, None] * inverse * likely, found.matrix / size
+            return path.covariance(scores, found.steps, self._rows, way, back)
+
         return Estimate(
             basis,
             mean,
             found.matrix @ estimates,
-            covariance.mapped(found.matrix),
-            back @ missed @ back.T,
+            covariance,
             threshold,
             schedule.rounds,
             counts=counts,

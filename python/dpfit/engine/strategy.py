@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -29,6 +29,8 @@ _MATERIAL = 0.02
 # A slope is a statement about most rows: a line goes over at least this share of them. Among
 # collinear columns, a step over a few rows sometimes explains more, and is not what anyone wants.
 _LEAST_ROWS = 0.5
+# Columns that are looked at together: their lines take a megabyte.
+_TOGETHER = 128
 # Columns are related if they share a quarter of their variance.
 _RELATED = 0.5
 
@@ -55,13 +57,13 @@ class Bends:
         The variance of residuals.
     """
 
-    coefficient: float
+    coefficient: float | Floats
     correlations: Floats
     knots: Array
     sums: Floats
-    noise: float
-    sampling: float
-    residual: float
+    noise: float | Floats
+    sampling: float | Floats
+    residual: float | Floats
 
     def evidence(self, noise: Floats) -> Floats:
         """Return how much more shorter lines have to explain, given the variance of their noise."""
@@ -73,13 +75,23 @@ class Bends:
         Curves are the columns of `heights`. One that is steep in a piece with few rows is large
         there, and so is its noise.
         """
-        means = np.zeros((len(self.sums), len(knots.places)))
-        for piece, (first, last) in enumerate(itertools.pairwise(self.knots.tolist())):
-            weights = knots.means[first : last + 1] + 1e-12
-            weights[[0, -1]] /= 2.0
-            means[piece, first : last + 1] = weights / weights.sum()
+        places = np.arange(knots.places.shape[-1])
+        first, last = self.knots[..., :-1, None], self.knots[..., 1:, None]
+        inside, ends = (places >= first) & (places <= last), (places == first) | (places == last)
+        means = (knots.means[..., None, :] + 1e-12) * (inside - 0.5 * ends)
+        means /= means.sum(axis=-1, keepdims=True)
         weights = means @ heights
-        return self.sums @ weights, self.noise * np.square(weights).sum(axis=0)
+        found = (self.sums[..., None, :] @ weights)[..., 0, :]
+        return found, self.noise * np.square(weights).sum(axis=-2)
+
+    @classmethod
+    def stacked(cls, parts: Sequence[Bends]) -> Bends:
+        """Return the bends of columns with equally many pieces together, without correlations."""
+        names = "coefficient", "noise", "sampling", "residual"
+        coefficient, *variances = np.array([[getattr(p, name) for p in parts] for name in names])
+        knots, sums = (np.stack([getattr(p, name) for p in parts]) for name in ("knots", "sums"))
+        noise, sampling, residual = (part[:, None] for part in variances)
+        return cls(coefficient[:, None], np.zeros(0), knots, sums, noise, sampling, residual)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,11 +232,12 @@ class Lines:
         most of it, and not of those that are closely related to this one.
         """
         found = [_whole(column) for column in columns]
-        lines = {
-            place: _nearest(column.knots, part)
+        looked_at = {
+            place: (column.knots, part)
             for place, (column, part) in enumerate(zip(columns, bends, strict=True))
             if column.knots is not None and part is not None
         }
+        lines = dict(zip(looked_at, _nearest(list(looked_at.values())), strict=True))
         taken: list[int] = []
         for place in sorted(lines, key=lambda place: -lines[place].gain):
             part, column = bends[place], columns[place]
@@ -233,7 +246,7 @@ class Lines:
                 break
             if not taken or np.abs(part.correlations[taken]).max() < _RELATED:
                 assert column.knots is not None
-                found[place] = replace(column, knots=column.knots.between(*lines[place].ends))
+                found[place] = Column(column.kind, column.knots.between(*lines[place].ends))
                 taken.append(place)
         return found
 
@@ -242,7 +255,7 @@ def _whole(column: Column) -> Column:
     """Return the column with a line over its whole range."""
     if column.knots is None:
         return column
-    return replace(column, knots=column.knots.whole)
+    return Column(column.kind, column.knots.whole)
 
 
 @dataclass(frozen=True)
@@ -253,21 +266,39 @@ class _Line:
     gain: float
 
 
-def _nearest(knots: Knots, bends: Bends) -> _Line:
-    """Return the line over most rows, flat outside its ends, that explains most of a column."""
-    pairs = _pairs(len(knots.places))
+def _nearest(columns: Sequence[tuple[Knots, Bends]]) -> list[_Line]:
+    """Return, for each column, the line over most rows that explains most, flat outside its ends.
+
+    Columns with equally many knots and pieces are looked at together.
+    """
+    found: dict[int, _Line] = {}
+    sizes = [(len(knots.places), len(part.sums)) for knots, part in columns]
+    for size in set(sizes):
+        places = [place for place, other in enumerate(sizes) if other == size]
+        for first in range(0, len(places), _TOGETHER):
+            some = places[first : first + _TOGETHER]
+            lines = _nearest_of(*zip(*(columns[place] for place in some), strict=True))
+            found.update(zip(some, lines, strict=True))
+    return [found[place] for place in range(len(columns))]
+
+
+def _nearest_of(columns: Sequence[Knots], parts: Sequence[Bends]) -> list[_Line]:
+    knots, bends = Knots.stacked(columns), Bends.stacked(parts)
+    pairs = _pairs(knots.places.shape[-1])
     # Half of the rows, up to rounding.
     is_long = knots.shares(pairs) > _LEAST_ROWS - 1e-9
-    is_long[0] = True
-    pairs = pairs[is_long]
+    is_long[:, 0] = True
     lines = knots.lines(pairs)
-    shared = knots.covariances(lines, lines[:, 0])
+    shared = knots.covariances(lines, lines[..., :1])
     covariances, noise = bends.covariances(knots, lines)
     explained = np.square(bends.coefficient * shared + covariances)
-    gains = explained - explained[0] - bends.evidence(noise)
-    best = int(gains.argmax())
-    first, last = pairs[best].tolist()
-    return _Line((first, last), float(gains[best]))
+    gains = np.where(is_long, explained - explained[:, :1] - bends.evidence(noise), -np.inf)
+    best = gains.argmax(axis=1)
+    most = gains[np.arange(len(best)), best]
+    return [
+        _Line((first, last), gain)
+        for (first, last), gain in zip(pairs[best].tolist(), most.tolist(), strict=True)
+    ]
 
 
 @functools.cache

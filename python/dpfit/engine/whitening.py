@@ -21,9 +21,9 @@ import scipy.linalg
 import scipy.special
 
 from dpfit._typing import Array, Floats
-from dpfit.engine.seen import HIDDEN, Seen, positive
+from dpfit.engine.seen import HIDDEN, Seen, without
 from dpfit.engine.shrinkage import Prior, water_filling
-from dpfit.engine.solve import noise_norm
+from dpfit.engine.solve import eigen, is_diagonal, noise_norm, product
 from dpfit.release import Released
 
 __all__ = ["Coordinates", "first_scales", "room", "wide_room"]
@@ -176,23 +176,25 @@ class Coordinates:
         seen = Seen.of(gram.value * factor, sigma, self.variances, self.before)
         if empty is None:
             empty = np.zeros((len(self.matrix), 0))
-        parts = seen.whitened(self.variances, (self.inverse @ empty)[: self.before])
+        parts, lacks = seen.whitened(self.variances, (self.inverse @ empty)[: self.before])
         # What is expected of coefficients along directions of variance one.
-        axes, worth, inverses = [], [], []
-        for white, unwhite in parts:
-            expected = unwhite @ self.inverse
-            values, vectors = np.linalg.eigh((expected * prior.variances) @ expected.T)
+        axes, worth, inverses, turned = [], [], [], []
+        spreads = np.sqrt(prior.variances)
+        for (white, unwhite), lack in zip(parts, lacks, strict=True):
+            expected = product(unwhite, self.inverse)
+            scaled = expected * spreads
+            values, vectors = eigen(product(scaled, scaled.T))
             worth.append(values)
-            axes.append(white @ vectors)
-            inverses.append(vectors.T @ expected)
+            axes.append(product(white, vectors))
+            inverses.append(product(vectors.T, expected))
+            turned.append(product(vectors.T, lack))
         shares = water_filling(np.concatenate(worth), noise)
         used = shares > 1e-9
         # Without some of the coordinates, the others have another inverse.
         back = np.vstack(inverses) / np.sqrt(shares)[:, None] if used.all() else None
         change = (np.hstack(axes) * np.sqrt(shares))[:, used]
-        both = np.sqrt(np.outer(shares[used], shares[used]))
         size = np.square(change).sum(axis=0)
-        matrix = self.matrix @ change
+        matrix = product(self.matrix, change)
         if empty.shape[1]:
             # Of all coefficients that give the same predictions, those without an empty part.
             axis = scipy.linalg.qr(empty, mode="economic")[0]
@@ -202,7 +204,7 @@ class Coordinates:
             matrix=matrix,
             variances=shares[used],
             slack=HIDDEN * noise_norm(len(self.variances), sigma) * size,
-            known=positive(change.T @ seen.moments @ change / both),
+            known=without(np.vstack(turned)[used]),
             noise=math.sqrt(seen.doubt) * sigma * size,
             before=int(np.count_nonzero(used[: len(worth[0])])),
             back=back,
@@ -244,9 +246,19 @@ class Coordinates:
     @property
     def moments(self) -> Floats:
         """The mean products of the functions, as far as X'X shows them."""
-        size = np.sqrt(self.variances)
-        inverse = self.inverse
-        result: Floats = inverse.T @ (self.known * np.outer(size, size)) @ inverse
+        root = np.sqrt(self.variances)[:, None] * self.inverse
+        result: Floats
+        if is_diagonal(self.known):
+            root *= np.sqrt(self.known.diagonal())[:, None]
+            result = product(root.T, root)
+        else:
+            result = root.T @ self.known @ root
+        return result
+
+    def moments_with(self, coefficients: Floats) -> Floats:
+        """Return :attr:`moments` times coefficients, in less time."""
+        size, inverse = np.sqrt(self.variances), self.inverse
+        result: Floats = inverse.T @ (size * (self.known @ (size * (inverse @ coefficients))))
         return result
 
     @functools.cached_property
@@ -267,5 +279,4 @@ class Coordinates:
     @functools.cached_property
     def axes(self) -> tuple[Floats, Floats]:
         """Eigenvalues and eigenvectors of `left`."""
-        values, vectors = np.linalg.eigh(self.left)
-        return values, vectors
+        return eigen(self.left)

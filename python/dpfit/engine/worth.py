@@ -57,10 +57,16 @@ def affords_slopes(kinds: Sequence[Kind], bends: int, signal: float) -> bool:
         The number of rows, divided by the noise of a count with the budget of the rounds.
     """
     functions = [Function(-1)]
-    for place, kind in enumerate(kinds):
+    # What a function is worth does not depend on its column.
+    line, bend, level = (
+        Function(0, np.zeros(2)),
+        Function(0, np.zeros(2), is_bend=True),
+        Function(0),
+    )
+    for kind in kinds:
         if kind.levels or kind.is_binary:
-            functions += [Function(place, level=level) for level in range(max(len(kind.levels), 1))]
+            functions += [level] * max(len(kind.levels), 1)
         else:
-            functions += [Function(place, np.zeros(2), is_bend=i > 0) for i in range(1 + bends)]
+            functions += [line, *[bend] * bends]
     noise = expected_noise(len(functions), signal, expected_tau(1.0))
     return int(np.count_nonzero(worth_scales(Basis((), tuple(functions)), 1.0, noise))) > 1

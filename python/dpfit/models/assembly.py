@@ -55,8 +55,6 @@ def estimates_of(
 ) -> Estimates:
     """Return the parameters of all effects with their errors.
 
-    What the rounds do not reach, because the noise in X'X hides it, is part of the noise.
-
     Parameters
     ----------
     fitted : Fitted
@@ -98,7 +96,7 @@ def estimates_of(
     values[found] = factors[kept] * estimate.unshrunk[kept]
     values[-1] += fitted.centre
     covariance = estimate.covariance
-    noise = of_parameters(covariance.noise + estimate.hidden)
+    noise = of_parameters(covariance.noise)
     sampling, unsure = of_parameters(covariance.sampling), of_parameters(covariance.spread)
     return Estimates(values, noise, sampling, unsure, known)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse
 
 from dpfit._typing import Array, Floats
 from dpfit.engine.features.functions import Knots
@@ -18,6 +19,8 @@ from dpfit.statistics import LevelColumn, RampColumn
 
 __all__ = ["Basis", "Column", "Function"]
 
+# Maps of fewer entries are not worth leaving out their zeros.
+_SMALL = 1 << 13
 # The share of rows that a level or a flag is expected to have, until X'X shows it.
 _FREQUENCY = 0.15
 
@@ -157,22 +160,49 @@ class Basis:
         """Return the place of a column's first stored feature."""
         return sum(part.size for part in self.columns[:column])
 
+    @functools.cached_property
+    def _map(self) -> Floats | scipy.sparse.csr_array:
+        """The values of functions as a linear map of stored features, the constant last."""
+        starts = np.cumsum([0, *(column.size for column in self.columns)]).tolist()
+        last, rows, places, values = starts[-1], [], [], []
+        for place, function in enumerate(self.functions):
+            first, heights = starts[function.column], function.heights
+            if function.column < 0:
+                rows.append([last])
+                values.append([1.0])
+            elif heights is None:
+                rows.append([first + function.level])
+                values.append([1.0])
+            else:
+                # How far a curve rises on each ramp, and its height where all ramps are zero.
+                rows.append([*range(first, first + len(heights) - 1), last])
+                values.append([*np.diff(heights), heights[self.columns[function.column].middle]])
+            places.append([place] * len(rows[-1]))
+        entries = (list(itertools.chain(*rows)), list(itertools.chain(*places)))
+        numbers, shape = (
+            np.array(list(itertools.chain(*values))) / self.gain,
+            (last + 1, len(self.functions)),
+        )
+        if shape[0] * shape[1] > _SMALL:
+            return scipy.sparse.csr_array((numbers, entries), shape=shape)
+        found = np.zeros(shape)
+        found[entries] = numbers
+        return found
+
+    def mapped(self, coefficients: Floats) -> Floats:
+        """Return what linear combinations of functions are of stored features, the constant last.
+
+        Parameters
+        ----------
+        coefficients : array of shape (p,) or (p, k)
+            The coefficients of one combination, or of each as a column.
+        """
+        result: Floats = self._map @ coefficients
+        return result
+
     def matrix(self) -> Floats:
         """Return the values of functions as a linear map of stored features, the constant last."""
-        starts = np.concatenate([[0], np.cumsum([column.size for column in self.columns])])
-        found = np.zeros((int(starts[-1]) + 1, len(self.functions)))
-        for place, function in enumerate(self.functions):
-            if function.column < 0:
-                found[-1, place] = 1.0
-                continue
-            first = int(starts[function.column]) + function.level
-            if function.heights is None:
-                found[first, place] = 1.0
-                continue
-            middle = self.columns[function.column].middle
-            found[first : first + len(function.heights) - 1, place] = np.diff(function.heights)
-            found[-1, place] = function.heights[middle]
-        result: Floats = found / self.gain
+        result: Floats = self._map if isinstance(self._map, np.ndarray) else self._map.toarray()
         return result
 
     def prior(self, variance: float) -> Prior:
@@ -186,6 +216,7 @@ class Basis:
         line = EXPLAINED * variance / max(lines + math.sqrt(flags), 1.0)
         variances = [variance]
         blocks: list[list[int]] = []
+        bends = (line * Prior.of_bends(len(self.functions))).tolist()
         for place, function in enumerate(self.functions[1:], start=1):
             if function.heights is None:
                 # A flag varies less than a column of variance one.
@@ -195,7 +226,7 @@ class Basis:
                     blocks[-1].append(place)
                 else:
                     blocks.append([place])
-                variances.append(line * float(Prior.of_bends(len(blocks[-1]))[-1]))
+                variances.append(bends[len(blocks[-1]) - 1])
             else:
                 variances.append(line)
         return Prior(np.array(variances), tuple(np.array(block) for block in blocks))

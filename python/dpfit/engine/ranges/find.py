@@ -105,8 +105,9 @@ class _Column:
             return None
         if self.next == "powers":
             return PowerBins(constants.least_power, constants.most_power)
-        self.next = replace(self.next, bins=constants.bins.number(rows, sigma))
-        return EqualBins(self.next.low, self.next.high, self.next.bins)
+        bins, look = constants.bins.number(rows, sigma), self.next
+        self.next = _Look(look.low, look.high, look.is_bound, bins)
+        return EqualBins(look.low, look.high, bins)
 
     def read(self, released: Released[Floats], rows: float, constants: RangeConstants) -> None:
         """Take in the counts, and decide what to look at next."""
@@ -279,7 +280,7 @@ def _closer(
     there.
     """
     few, constants = limits
-    low, high = marginal.quantiles([0.05, 0.95])
+    low, high = marginal.quantile(0.05), marginal.quantile(0.95)
     if high - low >= few * look.width:
         return None
     first = max(math.floor((low - look.low) / look.width) - 1, 0)
@@ -362,7 +363,7 @@ def _with_tails(counts: Floats, rows: float, sigma: float) -> Floats:
     quantile and their bins.
     """
     weights = on_simplex(counts, rows)
-    shares = np.cumsum(weights) / weights.sum()
+    shares = weights.cumsum() / weights.sum()
     low, high = int(np.searchsorted(shares, 0.05)), int(np.searchsorted(shares, 0.95))
     for tail in (slice(0, low), slice(high + 1, len(counts))):
         total, noise = float(counts[tail].sum()), sigma * math.sqrt(len(counts[tail]))
@@ -382,8 +383,8 @@ def _seen(counts: Floats, constants: RangeConstants) -> tuple[int, int]:
     """
     least = constants.end_evidence * np.sqrt(np.arange(1, counts.size + 1))
     alone = counts > constants.alone_evidence
-    from_low = np.flatnonzero((np.cumsum(counts) > least) | alone)
-    from_high = np.flatnonzero((np.cumsum(counts[::-1]) > least) | alone[::-1])
+    from_low = ((counts.cumsum() > least) | alone).nonzero()[0]
+    from_high = ((counts[::-1].cumsum() > least) | alone[::-1]).nonzero()[0]
     if not from_low.size or not from_high.size:
         return 0, counts.size - 1
     first, last = int(from_low[0]), counts.size - 1 - int(from_high[0])
@@ -391,6 +392,6 @@ def _seen(counts: Floats, constants: RangeConstants) -> tuple[int, int]:
 
 
 def _trim(edges: Floats, weights: Floats) -> Marginal:
-    filled = np.flatnonzero(weights)
+    filled = weights.nonzero()[0]
     first, last = int(filled[0]), int(filled[-1])
     return Marginal(edges[first : last + 2], weights[first : last + 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -57,14 +57,18 @@ class Marginal:
         """Return a uniform distribution."""
         return cls(np.linspace(low, high, 65), np.ones(64))
 
-    def quantiles(self, shares: Sequence[float] | Floats) -> Floats:
+    def quantile(self, share: float) -> float:
+        """Return the quantile for a share of the weight."""
+        below, edges = self._below, self._edges
+        if not 0.0 < share < 1.0:
+            return edges[0] if share <= 0.0 else edges[-1]
+        place = bisect.bisect_right(below, share) - 1
+        slope = (edges[place + 1] - edges[place]) / (below[place + 1] - below[place])
+        return slope * (share - below[place]) + edges[place]
+
+    def quantiles(self, shares: Iterable[float]) -> Floats:
         """Return the quantiles for these shares of the weight."""
-        below = np.concatenate([[0.0], np.cumsum(self.weights)])
-        # A slope in empty bins, so that the curve can be inverted.
-        below = below / below[-1] + 1e-12 * np.arange(below.size)
-        below /= below[-1]
-        result: Floats = np.interp(shares, below, self.edges)
-        return result
+        return np.array([self.quantile(float(share)) for share in shares])
 
     def outside(self, least: float) -> float:
         """Return the share of the weight beyond each end of a range, `least` or more.
@@ -76,7 +80,7 @@ class Marginal:
     def range(self, least: float) -> tuple[float, float]:
         """Return the range without the outermost weight, `least` beyond each end or more."""
         outside = self.outside(least)
-        low, high = (float(point) for point in self.quantiles([outside, 1.0 - outside]))
+        low, high = self.quantile(outside), self.quantile(1.0 - outside)
         return (low, high) if high > low else (float(self.edges[0]), float(self.edges[-1]))
 
     def ends(self, least: float) -> tuple[float, float]:
@@ -98,6 +102,8 @@ class Marginal:
 
     def with_hidden(self, low: float, high: float) -> Marginal:
         """Return the distribution with rows that the noise may hide between it and these ends."""
+        if low >= self._edges[0] and high <= self._edges[-1]:
+            return self
         edges, weights = list(self.edges), list(self.weights)
         hidden = max(self.noise, _HIDDEN) * float(self.weights.sum())
         if low < edges[0]:
@@ -131,14 +137,24 @@ class Marginal:
         Those must have less than `share` of its weight. This happens in columns of integers if bins
         are narrower than one.
         """
-        place = self._bin(point)
-        beside = self._weights[max(place - 1, 0) : place] + self._weights[place + 1 : place + 2]
-        return max(beside, default=0.0) < share * self._weights[place]
+        place, weights = self._bin(point), self._weights
+        before = weights[place - 1] if place else 0.0
+        after = weights[place + 1] if place + 1 < len(weights) else 0.0
+        return max(before, after) < share * weights[place]
 
     def _bin(self, point: float) -> int:
         # Much faster than NumPy for one number.
         place = bisect.bisect_right(self._edges, point) - 1
         return min(max(place, 0), len(self._edges) - 2)
+
+    @functools.cached_property
+    def _below(self) -> list[float]:
+        """The share of the weight below every edge."""
+        below = np.zeros(len(self.edges))
+        self.weights.cumsum(out=below[1:])
+        # A slope in empty bins, so that the curve can be inverted.
+        below = below / below[-1] + 1e-12 * np.arange(len(below))
+        return cast("list[float]", (below / below[-1]).tolist())
 
     @functools.cached_property
     def _edges(self) -> list[float]:
@@ -160,9 +176,9 @@ def on_simplex(counts: Floats, total: float) -> Floats:
     much noise only the largest counts remain.
     """
     ordered = np.sort(counts)[::-1]
-    excess = (np.cumsum(ordered) - total) / np.arange(1, counts.size + 1)
+    excess = (ordered.cumsum() - total) / np.arange(1, counts.size + 1)
     # The largest count is always above, except for rounding if it is astronomically large.
-    above = np.flatnonzero(ordered > excess)
+    above = (ordered > excess).nonzero()[0]
     threshold = excess[above[-1]] if above.size else ordered[0] - total
     result: Floats = np.maximum(counts - threshold, 0.0)
     return result

@@ -75,7 +75,7 @@ def _visible_run(counts: Floats, noise: float, constants: RangeConstants) -> tup
         return None
     if evidence > constants.clear * noise:
         # Trim noise at the ends of a run that is seen clearly.
-        clear = np.flatnonzero(counts[first : last + 1] > constants.beside * noise)
+        clear = (counts[first : last + 1] > constants.beside * noise).nonzero()[0]
         if clear.size:
             return first + int(clear[0]), first + int(clear[-1])
     return first, last
@@ -122,7 +122,8 @@ def _likely(
 
 def _run(values: Floats) -> tuple[int, int, float]:
     """Return the first and the last place of the run with the largest sum, and the sum."""
-    sums = np.concatenate([[0.0], np.cumsum(values)])
+    sums = np.zeros(len(values) + 1)
+    values.cumsum(out=sums[1:])
     lowest = np.minimum.accumulate(sums)[:-1]
     last = int((sums[1:] - lowest).argmax())
     first = int(sums[: last + 1].argmin())
