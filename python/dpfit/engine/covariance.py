@@ -17,12 +17,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 
 from dpfit._typing import Floats
-from dpfit.engine.solve import eigen, is_above, product, sandwich
+from dpfit.engine.solve import diagonal, eigen, is_above, product, sandwich
 from dpfit.release import Released
 
-__all__ = ["Covariance", "Path", "Scores"]
+__all__ = ["Covariance", "Path", "Scores", "way_after"]
 
 # The least variance of residuals in any direction, as a share of their mean variance.
 _LEAST = 0.1
@@ -41,8 +42,10 @@ class Covariance:
     Parameters
     ----------
     noise : array of shape (p, p)
-        From the noise of the rounds, and from what they do not reach because the noise of X'X hides
-        it, by what is expected of the coefficients.
+        From the noise of the rounds.
+    missed : array of shape (p, p)
+        From what rounds do not reach because the noise of X'X hides it, by what is expected of the
+        coefficients.
     sampling : array of shape (p, p)
         From the rows being a sample, estimated.
     spread : array of shape (p, p)
@@ -50,8 +53,14 @@ class Covariance:
     """
 
     noise: Floats
+    missed: Floats
     sampling: Floats
     spread: Floats
+
+    @property
+    def private(self) -> Floats:
+        """Covariances of errors that are due to privacy."""
+        return self.noise + self.missed
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,25 +229,23 @@ class Path:
         """
         moved = product(back, self._solved)
         unsure = moved * np.sqrt(scores.unsure / rows)
+        noise, missed = self.errors(variances, rows, way)
         return Covariance(
-            sandwich(back, self.errors(variances, rows, way)),
+            sandwich(back, noise),
+            sandwich(back, missed),
             sandwich(moved, scores.products) / rows,
             product(unsure, unsure.T),
         )
 
-    def errors(self, variances: Floats, rows: float, way: Floats) -> Floats:
-        """Return the mean products of what noise adds to the average and of what it misses."""
+    def errors(self, variances: Floats, rows: float, way: Floats) -> tuple[Floats, Floats]:
+        """Return the mean products of what noise adds to the average, and of what it misses."""
         values, vectors = self._draws
-        inside = self._noise(values, vectors, variances) / rows**2
+        noise = self._noise(values, vectors, variances) / rows**2
         # The noise of the first round goes the same way, but for that round itself.
         shares = values * self._shares(values)[..., 0]
         start = shares[:, :, None] * (vectors.transpose(0, 2, 1) @ way)
-        inside += start @ start.transpose(0, 2, 1)
-        if len(self.left) < _MANY:
-            total = (vectors @ inside @ vectors.transpose(0, 2, 1)).mean(axis=0)
-            result: Floats = (total + total.T) / 2.0
-            return result
-        return sum(map(sandwich, vectors, inside), np.zeros_like(self.left)) / len(vectors)
+        missed = start @ start.transpose(0, 2, 1)
+        return _mean_turned(vectors, noise), _mean_turned(vectors, missed)
 
     def _noise(self, values: Floats, vectors: Floats, variances: Floats) -> Floats:
         """Return the covariance of the sum of the average's noise, along axes."""
@@ -247,3 +254,41 @@ class Path:
         inside: Floats = turned @ turned.transpose(0, 2, 1)
         inside *= (shares * np.square(self.sigmas)) @ shares.transpose(0, 2, 1)
         return inside
+
+
+def _mean_turned(vectors: Floats, inside: Floats) -> Floats:
+    """Return the mean of V M V' over draws, for symmetric matrices M."""
+    if len(inside[0]) < _MANY:
+        total = (vectors @ inside @ vectors.transpose(0, 2, 1)).mean(axis=0)
+        result: Floats = (total + total.T) / 2.0
+        return result
+    return sum(map(sandwich, vectors, inside), np.zeros_like(inside[0])) / len(vectors)
+
+
+def way_after(expected: Floats, matrix: Floats, before: Covariance) -> Floats:
+    """Return a root of the mean products of the way to go from where an earlier model ended.
+
+    What is left are the errors of that model: its noise, as far as it was not shrunk, and what its
+    rounds missed.
+
+    Parameters
+    ----------
+    expected : array of shape (q, any)
+        A root of the mean products of the way from zero.
+    matrix : array of shape (q, p)
+        Maps coefficients to coordinates.
+    before : Covariance
+        Of the coefficients of the earlier model, before they were shrunk.
+    """
+    start, noise = expected @ expected.T, sandwich(matrix, before.noise)
+    root = _root(start + noise)
+    # P (P + N)^-1 N is left of P if it is seen through the noise N.
+    one, two = (scipy.linalg.solve_triangular(root, part, lower=True) for part in (start, noise))
+    return _root(one.T @ two + sandwich(matrix, before.missed))
+
+
+def _root(matrix: Floats) -> Floats:
+    """Return a triangular root of a matrix that is positive but for rounding."""
+    moved = (matrix + matrix.T) / 2.0
+    diagonal(moved)[:] += 1e-10 * max(float(np.trace(moved)) / len(moved), 1e-300)
+    return np.asarray(np.linalg.cholesky(moved), dtype=np.float64)

@@ -217,7 +217,7 @@ def _by_coefficients(estimate: Estimate) -> tuple[float, float]:
     slopes = found.moments_with(estimate.coefficients) / constant[0]
     slopes -= means * (means @ estimate.coefficients)
     value = float(estimate.coefficients @ slopes)
-    noise = 2.0 * math.sqrt(max(float(slopes @ estimate.covariance.noise @ slopes), 0.0))
+    noise = 2.0 * math.sqrt(max(float(slopes @ estimate.covariance.private @ slopes), 0.0))
     # The noise of X'X: `slack` is what it can hide, half of its spectral norm.
     own = np.square(found.inverse @ estimate.coefficients)
     of_gram = float(own @ found.slack) / math.sqrt(len(own) / 2.0)

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpfit._typing import Array, Floats
 from dpfit.accounting import BudgetTracker, per_round
-from dpfit.engine.covariance import Covariance, Path, Scores
+from dpfit.engine.covariance import Covariance, Path, Scores, way_after
 from dpfit.engine.features.basis import Basis
 from dpfit.engine.features.gram import ScaledGram
 from dpfit.engine.features.levels import SeenLevels, empty_directions
@@ -85,7 +85,7 @@ class Estimate:
 
     @functools.cached_property
     def covariance(self) -> Covariance:
-        """Covariances of errors in `unshrunk`. Nobody asks for those of a first model."""
+        """Covariances of errors in `unshrunk`."""
         return self.errors()
 
 
@@ -282,7 +282,7 @@ class Stage:
         noise = np.array([[(found.sigma / self._rows) ** 2]])
         sampling = np.array([[self._variance / self._rows]])
         nothing = np.zeros((1, 1))
-        covariance = Covariance(noise, sampling, nothing)
+        covariance = Covariance(noise, nothing, sampling, nothing)
         return Estimate(basis, mean, mean, lambda: covariance, None, 1)
 
     def _noise(self, basis: Basis, mu: float, schedule: Schedule) -> float:
@@ -355,13 +355,13 @@ class Stage:
                 total += theta
             self._report(schedule.rounds - done - 1 + later)
         estimates = total / schedule.averaged
-        unsure = found.noise / found.steps
         if mu_products:
             products = rounds.products(estimates, threshold.tau, mu_products)
             scores = Scores.of(products, found.steps, self._rows)
         else:
-            # Nothing more is released for a first model, and J is taken to be known.
-            scores, unsure = Scores.alike(threshold.variance, len(theta)), np.zeros_like(theta)
+            # Nothing more is released for a first model.
+            scores = Scores.alike(threshold.variance, len(theta))
+        unsure = found.noise / found.steps
         path = Path(found.left, tuple(sigmas), schedule.averaged, unsure, found.axes)
         stored.free()
         inverse = found.inverse
@@ -375,7 +375,10 @@ class Stage:
             # estimates say nothing.
             likely = np.sqrt(np.maximum(prior.variances, updated.variances))
             size = np.sqrt(found.steps)
-            way, back = size[:, None] * inverse * likely, found.matrix / size
+            turned, back = size[:, None] * inverse, found.matrix / size
+            way = turned * likely
+            if after is not None and after.basis is basis:
+                way = way_after(way, turned, after.covariance)
             return path.covariance(scores, found.steps, self._rows, way, back)
 
         return Estimate(

@@ -96,7 +96,7 @@ def estimates_of(
     values[found] = factors[kept] * estimate.unshrunk[kept]
     values[-1] += fitted.centre
     covariance = estimate.covariance
-    noise = of_parameters(covariance.noise)
+    noise = of_parameters(covariance.private)
     sampling, unsure = of_parameters(covariance.sampling), of_parameters(covariance.spread)
     return Estimates(values, noise, sampling, unsure, known)
 
