@@ -36,6 +36,7 @@ __all__ = [
     "Gradient",
     "Gram",
     "Histogram",
+    "Memory",
     "ResidualCounts",
     "ResidualSums",
     "RowMap",
@@ -115,10 +116,24 @@ class RowMap:
         """The step of the target's grid, after centring and scaling."""
 
 @final
-class Rows:
-    """A compact store of quantised rows, in memory or in unnamed files in `directory`."""
+class Memory:
+    """Memory that the stores of a fit share: what one frees, the next uses.
 
-    def __new__(cls, row_map: RowMap, *, directory: str | None = ...) -> Rows: ...
+    It goes back to the system when neither this object nor any of these stores exists.
+    """
+
+    def __new__(cls) -> Memory: ...
+
+@final
+class Rows:
+    """A compact store of quantised rows, in memory or in unnamed files in `directory`.
+
+    With `memory`, the store and those that its rows are mapped to use memory that others freed.
+    """
+
+    def __new__(
+        cls, row_map: RowMap, *, directory: str | None = ..., memory: Memory | None = ...
+    ) -> Rows: ...
     @property
     def features(self) -> int:
         """The number of integers in a row."""

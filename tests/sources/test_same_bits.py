@@ -105,9 +105,9 @@ def test_past_the_limit_rows_are_in_files_without_names(tmp_path, monkeypatch):
         keep(self, batch)
         assert not list(folder.iterdir())
 
-    def rows(row_map, directory):
+    def rows(row_map, directory, memory):
         directories.append(directory)
-        return store(row_map, directory=directory)
+        return store(row_map, directory=directory, memory=memory)
 
     keep, store = Spool.add, _native.Rows
     monkeypatch.setattr(Spool, "add", add)

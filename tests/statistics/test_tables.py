@@ -1,5 +1,7 @@
 """Tables: passes over the rows, parts, and what a new statistic needs."""
 
+import os
+import pathlib
 import sys
 from dataclasses import dataclass
 
@@ -28,7 +30,7 @@ from dpfit.statistics import (
     Table,
 )
 from dpfit.statistics.statistic import Batches, Blocks, merged
-from dpfit.statistics.table import LocalBatches
+from dpfit.statistics.table import LocalBatches, bytes_of_row
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(500, 3)), RNG.normal(size=500)
@@ -171,14 +173,37 @@ def test_a_table_without_rows_is_refused(batches):
 def test_stored_rows_beyond_the_limit_are_in_files(limit, in_files, monkeypatch, tmp_path):
     directories, rows = [], _native.Rows
 
-    def opened(row_map, *, directory):
+    def opened(row_map, *, directory, memory):
         directories.append(directory)
-        return rows(row_map, directory=directory)
+        return rows(row_map, directory=directory, memory=memory)
 
     monkeypatch.setattr(_native, "Rows", opened)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     Passes().table(memory_limit=limit).store(ROW_MAP)
     assert directories == [str(tmp_path) if in_files else None]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_stores_use_the_memory_of_freed_ones_and_give_it_back():
+    def resident():
+        pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    rows = 500_000
+    size, slack = rows * (bytes_of_row(4) + bytes_of_row(6)), 4 << 20
+    source = Passes([(np.tile(X, (rows // 500, 1)), np.tile(Y, rows // 500))])
+    table, before = source.table(), resident()
+    stored = table.store(ROW_MAP, free=False)
+    stored.mapped(MATRIX).free()
+    two = resident()
+    assert two - before > size - slack
+    # One in the memory of the mapped rows, then two in that of the first ones.
+    stored.mapped(MATRIX)
+    assert resident() - two < slack
+    table.store(ROW_MAP).mapped(MATRIX)
+    assert resident() - two < slack
+    table.free()
+    assert resident() - before < slack
 
 
 def test_rows_are_mapped_to_rows():
@@ -220,8 +245,8 @@ def test_mapped_rows_beyond_the_limit_are_in_files(limit, in_files, monkeypatch,
     directories, rows = [], _native.Rows
 
     class Spy:
-        def __init__(self, row_map, *, directory):
-            self.rows = rows(row_map, directory=directory)
+        def __init__(self, row_map, *, directory, memory):
+            self.rows = rows(row_map, directory=directory, memory=memory)
 
         def __getattr__(self, name):
             return getattr(self.rows, name)

@@ -269,6 +269,8 @@ class LocalBatches(BatchParts):
         self._memory_limit, self.max_weight, self._free = memory_limit, max_weight, free
         # The rows of the last pass, which bound the size of the store.
         self._rows_read: int | None = None
+        # What a store frees, the next one uses.
+        self._memory = _native.Memory()
 
     def _read(self) -> Iterator[Batch]:
         rows = 0
@@ -286,7 +288,8 @@ class LocalBatches(BatchParts):
     def store(self, row_map: RowMap, *, gram: bool) -> tuple[BlockParts, _native.Gram | None]:
         """Return the rows and, if `gram`, X'X, computed in the same pass."""
         native = row_map.weighted(self.max_weight).native()
-        rows = _native.Rows(native, directory=self._directory(native.features))
+        directory = self._directory(native.features)
+        rows = _native.Rows(native, directory=directory, memory=self._memory)
         sums = _native.Gram(native) if gram else None
         for x, y in self._read():
             rows.extend(x, y, sums, missing=self.missing, n_jobs=self._n_jobs)
@@ -305,6 +308,8 @@ class LocalBatches(BatchParts):
     def free(self) -> None:
         """Free what was read."""
         self._free()
+        # Stores that exist still share theirs; it is freed with the last of them.
+        self._memory = _native.Memory()
 
 
 class _LocalBlocks(BlockParts):

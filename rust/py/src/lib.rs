@@ -64,7 +64,7 @@ mod _native {
     #[pymodule_export]
     use super::row_map::RowMap;
     #[pymodule_export]
-    use super::rows::{Rows, round_matrix, round_theta};
+    use super::rows::{Memory, Rows, round_matrix, round_theta};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::RwLock;
 
 use dpfit_core::execution::Stop;
-use dpfit_core::store::{Backing, Matrix, Store, Theta};
+use dpfit_core::store::{self, Backing, Matrix, Store, Theta};
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -20,6 +20,19 @@ use crate::statistics::Gram;
 #[pyclass(frozen, module = "dpfit._native")]
 #[derive(Debug)]
 pub(crate) struct Rows(RwLock<Store>);
+
+/// Memory that several stores use: see `_native.pyi`.
+#[pyclass(frozen, module = "dpfit._native")]
+#[derive(Debug, Default)]
+pub(crate) struct Memory(store::Memory);
+
+#[pymethods]
+impl Memory {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+}
 
 fn in_use<T>(_: T) -> PyErr {
     PyRuntimeError::new_err("the rows are in use by another thread")
@@ -58,9 +71,10 @@ fn backing(directory: Option<PathBuf>) -> Backing {
 #[pymethods]
 impl Rows {
     #[new]
-    #[pyo3(signature = (row_map, *, directory=None))]
-    fn new(row_map: &RowMap, directory: Option<PathBuf>) -> Self {
-        Self(RwLock::new(Store::new(row_map.0.clone(), backing(directory))))
+    #[pyo3(signature = (row_map, *, directory=None, memory=None))]
+    fn new(row_map: &RowMap, directory: Option<PathBuf>, memory: Option<&Memory>) -> Self {
+        let memory = memory.map(|memory| memory.0.clone()).unwrap_or_default();
+        Self(RwLock::new(Store::new(row_map.0.clone(), backing(directory)).within(memory)))
     }
 
     #[getter]

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use bytemuck::Zeroable;
+
 use crate::error::Result;
 use crate::execution::{Execution, Path, Stop, waves};
 use crate::layout::{LANES, Layout, Line};
@@ -123,7 +125,10 @@ impl Batch<'_> {
             |buffers, (first, place)| {
                 let count = block.min(rows.end - first);
                 let tiles = match place {
-                    Some(tiles) => tiles,
+                    Some(tiles) => {
+                        clear(tiles);
+                        tiles
+                    }
                     None => &mut buffers.tiles[..Layout::tiles(count) * layout.lines()],
                 };
                 for (tile, start) in tiles.chunks_exact_mut(layout.lines()).zip((first..).step_by(LANES)) {
@@ -152,6 +157,12 @@ impl Batch<'_> {
         shared.put(last.part);
         sink.added(rows.len())
     }
+}
+
+/// Clear tiles of a store, whose memory may have been used before, just before they are written: they are then still in the
+/// cache. Mapping a tile leaves lines between tiles, and a feature that would make their number even, as they are.
+pub(super) fn clear(tiles: &mut [Line]) {
+    tiles.fill(Line::zeroed());
 }
 
 /// The number of rows between two checks whether to stop.

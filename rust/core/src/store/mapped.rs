@@ -1,8 +1,7 @@
 //! Stored rows, mapped to rows by a public matrix.
 
-use super::batch::{BLOCK_TILES, Sink};
+use super::batch::{BLOCK_TILES, Sink, clear};
 use super::matrix::{Buffers, Sparse, TILES};
-use super::segment::Segment;
 use super::{Backing, FILE_LINES, Matrix, Store};
 use crate::error::{Error, Result};
 use crate::execution::{Execution, Path, Stop, waves};
@@ -42,7 +41,8 @@ impl Store {
                     old = last.spill(directory)?;
                 }
                 let lines = tiles.checked_mul(to).ok_or(Error::TooManyRows)?;
-                let mut new = Segment::instead_of(old, lines)?;
+                mapped.memory.put(old.into_iter());
+                let mut new = mapped.memory.take(lines)?;
                 self.map_tiles(matrix, part, Some(new.lines_mut()), &mut (), execution, stop)?;
                 mapped.segments.push(new);
                 mapped.filled = tiles * LANES;
@@ -71,7 +71,8 @@ impl Store {
     pub(super) fn before_mapping(&self, matrix: &Matrix, backing: Backing) -> Result<Self> {
         let key = self.key_mapped(matrix)?;
         let layout = Layout::new(matrix.outputs());
-        Ok(Self { map: self.map.clone(), key, layout, backing, segments: Vec::new(), filled: 0 })
+        let (map, memory) = (self.map.clone(), self.memory.clone());
+        Ok(Self { map, key, layout, backing, memory, segments: Vec::new(), filled: 0 })
     }
 
     /// Return the key of mapped rows.
@@ -120,7 +121,10 @@ impl Store {
                 },
                 |(mapping, buffer, part), (block, place)| {
                     let mapped = match place {
-                        Some(mapped) => mapped,
+                        Some(mapped) => {
+                            clear(mapped);
+                            mapped
+                        }
                         None => &mut buffer[..block.len() / from * to],
                     };
                     for (tiles, out) in block.chunks(TILES * from).zip(mapped.chunks_mut(TILES * to)) {

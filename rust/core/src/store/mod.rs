@@ -8,6 +8,7 @@ mod clip;
 mod file;
 mod mapped;
 mod matrix;
+mod memory;
 mod pass;
 mod residuals;
 mod segment;
@@ -33,6 +34,7 @@ pub(crate) use batch::{BLOCK_TILES, Batch, Sink};
 pub(crate) use clip::Clip;
 pub use clip::MOST_REACH;
 pub use matrix::Matrix;
+pub use memory::Memory;
 pub(crate) use pass::PassSums;
 pub use residuals::MOST_TAU;
 pub(crate) use residuals::{MOST_TILES, RESIDUAL_LOW_BITS, Residuals, squares};
@@ -62,6 +64,7 @@ pub struct Store {
     key: u64,
     layout: Layout,
     backing: Backing,
+    memory: Memory,
     segments: Vec<Segment>,
     /// The number of rows in the last segment, including dropped rows.
     filled: usize,
@@ -77,7 +80,14 @@ impl Store {
     /// Create an empty store for rows of this map.
     pub fn new(map: RowMap, backing: Backing) -> Self {
         let (key, layout) = (map.key(), Layout::new(map.features()));
-        Self { map, key, layout, backing, segments: Vec::new(), filled: 0 }
+        Self { map, key, layout, backing, memory: Memory::default(), segments: Vec::new(), filled: 0 }
+    }
+
+    /// Let this store, and those that rows are mapped to, use this memory, which must be done before it has rows.
+    #[must_use]
+    pub fn within(mut self, memory: Memory) -> Self {
+        self.memory = memory;
+        self
     }
 
     /// The row map.
@@ -176,7 +186,8 @@ impl Store {
             }
             let tiles = self.new_tiles(source.rows() - rows.start);
             let lines = tiles.checked_mul(self.layout.lines()).ok_or(Error::TooManyRows)?;
-            self.segments.push(Segment::instead_of(old, lines)?);
+            self.memory.put(old.into_iter());
+            self.segments.push(self.memory.take(lines)?);
             (self.filled, capacity) = (0, tiles * LANES);
         }
         let lane = self.filled % LANES;
@@ -262,6 +273,12 @@ impl Store {
             store.filled = body.len() / store.layout.bytes() * LANES;
         }
         Ok(store)
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.memory.put(self.segments.drain(..));
     }
 }
 

@@ -5,7 +5,6 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
-use bytemuck::Zeroable;
 use memmap2::{Mmap, MmapMut, MmapOptions};
 
 use crate::error::{Error, Result};
@@ -73,15 +72,20 @@ impl Segment {
         Ok(Some(std::mem::replace(self, Self::File(map, bytes))))
     }
 
-    /// Return `lines` lines of zeros, in the memory of `old` if that has the right size. The first access to new memory takes
-    /// longer than to fill it.
-    pub(crate) fn instead_of(old: Option<Self>, lines: usize) -> Result<Self> {
-        match old {
-            Some(mut old) if old.lines().len() == lines => {
-                old.lines_mut().fill(Line::zeroed());
-                Ok(old)
-            }
-            _ => Self::new(lines),
+    /// The same memory with place for `lines` lines, if there is enough and not several times as much. What is in it is left.
+    pub(crate) fn resized(mut self, lines: usize) -> Option<Self> {
+        let room = self.room();
+        let Self::Memory(_, place) = &mut self else { return None };
+        let fits = (room / 4..=room).contains(&lines);
+        place.end = place.start + lines.min(room) * size_of::<Line>();
+        fits.then_some(self)
+    }
+
+    /// The number of lines that fit into the memory; none into a file.
+    pub(crate) fn room(&self) -> usize {
+        match self {
+            Self::Memory(map, place) => (map.len() - place.start) / size_of::<Line>(),
+            Self::File(..) => 0,
         }
     }
 

@@ -2,15 +2,18 @@
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_add_epi32, _mm256_add_epi32, _mm256_add_epi64, _mm256_castsi256_si128,
-    _mm256_cvtepi32_epi64, _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_loadu_si256,
-    _mm256_madd_epi16, _mm256_max_epu32, _mm256_permute2x128_si256, _mm256_setzero_si256, _mm256_slli_epi32,
-    _mm256_slli_epi64, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_storeu_si256, _mm256_sub_epi32,
+    _mm256_cvtepi16_epi32, _mm256_cvtepi32_epi64, _mm256_cvtepi32_pd, _mm256_cvttpd_epi32,
+    _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_loadu_pd, _mm256_loadu_si256, _mm256_madd_epi16,
+    _mm256_max_epi32, _mm256_max_epu32, _mm256_mul_pd, _mm256_packs_epi32, _mm256_permute2x128_si256,
+    _mm256_set_m128i, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_slli_epi32, _mm256_slli_epi64,
+    _mm256_srai_epi32, _mm256_srli_epi32, _mm256_store_si256, _mm256_storeu_si256, _mm256_sub_epi32,
     _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
 };
 
 use super::kernel::{Kernel, SIZE_SHIFT, size_bound};
 use crate::layout::Line;
 use crate::layout::avx2::halves;
+use crate::source::Lanes;
 
 /// 256-bit vectors.
 pub(super) struct Avx2;
@@ -27,8 +30,8 @@ impl Kernel for Avx2 {
         unsafe { add_sums(sums, squares_avx2(line)) }
     }
 
-    fn products(left: &[Line], right: &[Line], narrow: bool, sums: &mut [[i64; 4]]) {
-        for (right, sums) in right.chunks_exact(left.len()).zip(sums) {
+    fn products(left: &[Line], right: &[&[Line]], narrow: bool, sums: &mut [[i64; 4]]) {
+        for (right, sums) in right.iter().zip(sums) {
             // SAFETY: see above.
             unsafe {
                 if narrow {
@@ -37,6 +40,35 @@ impl Kernel for Avx2 {
                     add_sums(sums, pairs_avx2(left, right));
                 }
             }
+        }
+    }
+}
+
+/// Write the values of a tile's rows times a factor for each, rounded toward zero. Products are at most 32767 in size.
+pub(super) fn times(tile: &[Line], factors: &Lanes, out: &mut [Line]) {
+    // SAFETY: see above.
+    unsafe { times_avx2(tile, factors, out) }
+}
+
+#[target_feature(enable = "avx2")]
+fn times_avx2(tile: &[Line], Lanes(factors): &Lanes, out: &mut [Line]) {
+    // SAFETY: the slices are four doubles.
+    let factors = [0, 4, 8, 12].map(|first| unsafe { _mm256_loadu_pd(factors[first..][..4].as_ptr()) });
+    let product = |values, factor| _mm256_cvttpd_epi32(_mm256_mul_pd(_mm256_cvtepi32_pd(values), factor));
+    let least = _mm256_set1_epi32(-i32::from(i16::MAX));
+    for (from, to) in tile.iter().zip(out) {
+        let place: *mut __m256i = std::ptr::from_mut(to).cast();
+        for (i, values) in halves(from).into_iter().enumerate() {
+            let [low, high] = [_mm256_castsi256_si128(values), _mm256_extracti128_si256::<1>(values)]
+                .map(|half| _mm256_cvtepi16_epi32(half));
+            let [a, b] = [_mm256_castsi256_si128(low), _mm256_extracti128_si256::<1>(low)];
+            let [c, d] = [_mm256_castsi256_si128(high), _mm256_extracti128_si256::<1>(high)];
+            // Packing takes the lower halves of both, then the upper halves.
+            let first = _mm256_set_m128i(product(c, factors[2]), product(a, factors[0]));
+            let second = _mm256_set_m128i(product(d, factors[3]), product(b, factors[1]));
+            let whole = _mm256_packs_epi32(_mm256_max_epi32(first, least), _mm256_max_epi32(second, least));
+            // SAFETY: a line is 64 writable bytes, aligned to 64.
+            unsafe { _mm256_store_si256(place.add(i), whole) };
         }
     }
 }

@@ -1,7 +1,5 @@
 //! X'X of tiles: what all paths have in common.
 
-use std::ops::Range;
-
 use bytemuck::Zeroable;
 
 use super::portable;
@@ -43,40 +41,51 @@ pub(super) trait Kernel {
 
     /// Add the four products of the features of a line with those of each of at most [`CACHED_LINES`] other lines. If they
     /// are `narrow`, no partial sum over the rows of a lane leaves 32 bits.
-    fn products(left: &[Line], right: &[Line], narrow: bool, sums: &mut [[i64; 4]]);
+    fn products(left: &[Line], right: &[&[Line]], narrow: bool, sums: &mut [[i64; 4]]);
+
+    /// The same for two lines at a time, all of whose products are narrow.
+    fn narrow_products(left: [&[Line]; 2], right: &[&[Line]], sums: [&mut [[i64; 4]]; 2]) {
+        for (left, sums) in left.into_iter().zip(sums) {
+            Self::products(left, right, true, sums);
+        }
+    }
 }
 
 fn multiply<K: Kernel>(group: &[Line], layout: Layout, packed: &mut Packed, sums: &mut [[i64; 4]]) {
     let lines = layout.feature_lines();
-    let starts = || (0..lines).step_by(PACKED_LINES).map(|start| start..lines.min(start + PACKED_LINES));
-    for left in starts() {
-        let tiles = packed.left.gather::<K>(group, layout, left.clone());
-        for right in starts().skip(left.start / PACKED_LINES) {
-            let right_lines = if right == left {
-                &packed.left
-            } else {
-                packed.right.gather::<K>(group, layout, right.clone());
-                &packed.right
-            };
-            // A few lines of the right factor stay in the first-level cache for all lines of the left one.
-            for few in right.clone().step_by(CACHED_LINES) {
-                let end = right.end.min(few + CACHED_LINES);
-                let largest = right_lines.sizes[few - right.start..end - right.start].iter().max();
-                let largest = largest.copied().unwrap_or(0);
-                for i in left.start..left.end.min(end) {
-                    let line = &packed.left.lines[(i - left.start) * tiles..][..tiles];
-                    let sums = &mut sums[first_pair(layout, i)..][..lines - i];
-                    if i >= few {
-                        K::squares(line, &mut sums[0]);
-                    }
-                    let first = few.max(i + 1);
-                    if first < end {
-                        let others =
-                            &right_lines.lines[(first - right.start) * tiles..][..(end - first) * tiles];
-                        let narrow = is_narrow(packed.left.sizes[i - left.start], largest);
-                        K::products(line, others, narrow, &mut sums[first - i..end - i]);
-                    }
+    packed.gather::<K>(group, layout);
+    let packed = &*packed;
+    for start in (0..lines).step_by(NEAR_LINES) {
+        let near = start..lines.min(start + NEAR_LINES);
+        // A few lines of the right factor stay in the first-level cache for all lines of the left one.
+        for few in (start..lines).step_by(CACHED_LINES) {
+            let right = few..lines.min(few + CACHED_LINES);
+            let mut others: [&[Line]; CACHED_LINES] = [&[]; CACHED_LINES];
+            let others = &mut others[..right.len()];
+            others.iter_mut().zip(right.clone()).for_each(|(other, line)| *other = packed.line(line));
+            let largest = packed.sizes[right.clone()].iter().max().copied().unwrap_or(0);
+            let narrow = |line: usize| is_narrow(packed.sizes[line], largest);
+            let mut i = near.start;
+            while i < near.end.min(right.end) {
+                // Lines before all of the right ones, two at a time.
+                if i + 1 < near.end.min(few) && narrow(i) && narrow(i + 1) {
+                    let (first, second) = sums[first_pair(layout, i)..].split_at_mut(lines - i);
+                    let first = &mut first[few - i..right.end - i];
+                    let second = &mut second[few - i - 1..right.end - i - 1];
+                    K::narrow_products([packed.line(i), packed.line(i + 1)], others, [first, second]);
+                    i += 2;
+                    continue;
                 }
+                let sums = &mut sums[first_pair(layout, i)..][..lines - i];
+                if i >= few {
+                    K::squares(packed.line(i), &mut sums[0]);
+                }
+                let first = few.max(i + 1);
+                if first < right.end {
+                    let sums = &mut sums[first - i..right.end - i];
+                    K::products(packed.line(i), &others[first - few..], narrow(i), sums);
+                }
+                i += 1;
             }
         }
     }
@@ -95,39 +104,51 @@ pub(super) fn size_bound(sum: u32, tiles: usize) -> u64 {
     (u64::from(sum) + tiles as u64) << SIZE_SHIFT
 }
 
-/// The number of lines that are packed together: 32 lines of 64 tiles are 128 KiB, and both factors of the product stay in
-/// the second-level cache.
-pub(super) const PACKED_LINES: usize = 32;
+/// The number of lines of the left factor that all lines of the right one are multiplied with before the next ones: 32
+/// lines of 64 tiles are 128 KiB and stay in the second-level cache.
+const NEAR_LINES: usize = 32;
 /// The number of lines of the right factor that stay in the first-level cache: 16 KiB.
 pub(super) const CACHED_LINES: usize = 4;
 
-/// The buffers of the kernel: lines of the left and of the right factor.
+/// The buffer of the kernel: the lines of a group with all tiles of a line side by side, and a bound on the size of each
+/// ([`Kernel::size`]).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Packed {
-    left: Panel,
-    right: Panel,
-}
-
-/// Lines, with all tiles of a line side by side, and a bound on the size of each ([`Kernel::size`]).
-#[derive(Debug, Clone, Default)]
-struct Panel {
     lines: Vec<Line>,
+    /// The number of tiles, with a tile of zeros if it would be odd.
+    tiles: usize,
     sizes: Vec<u64>,
 }
 
-impl Panel {
-    /// Copy the tiles of every line in `lines` side by side, padded to an even number of tiles; return that number.
-    fn gather<K: Kernel>(&mut self, group: &[Line], layout: Layout, lines: Range<usize>) -> usize {
-        let tiles = group.len() / layout.lines();
-        let even = tiles.next_multiple_of(2);
-        self.lines.clear();
-        for line in lines {
-            self.lines.extend(group.iter().skip(line).step_by(layout.lines()));
-            self.lines.resize(self.lines.len() + even - tiles, Line::zeroed());
+impl Packed {
+    /// Copy the tiles of all lines.
+    fn gather<K: Kernel>(&mut self, group: &[Line], layout: Layout) {
+        let (tiles, lines) = (group.len() / layout.lines(), layout.feature_lines());
+        self.tiles = tiles.next_multiple_of(2);
+        let stride = self.stride();
+        self.lines.resize(lines * stride, Line::zeroed());
+        for (index, tile) in group.chunks_exact(layout.lines()).enumerate() {
+            for (place, line) in self.lines[index..].iter_mut().step_by(stride).zip(tile) {
+                *place = *line;
+            }
+        }
+        if self.tiles > tiles {
+            self.lines[tiles..].iter_mut().step_by(stride).for_each(|place| *place = Line::zeroed());
         }
         self.sizes.clear();
-        self.sizes.extend(self.lines.chunks_exact(even.max(1)).map(K::size));
-        even
+        for line in 0..lines {
+            self.sizes.push(K::size(self.line(line)));
+        }
+    }
+
+    /// The tiles of a line.
+    fn line(&self, line: usize) -> &[Line] {
+        &self.lines[line * self.stride()..][..self.tiles]
+    }
+
+    /// The number of lines from one to the next. An odd one keeps lines of the same tile out of the same set of a cache.
+    fn stride(&self) -> usize {
+        self.tiles + 1
     }
 }
 
@@ -223,9 +244,7 @@ mod tests {
 
     #[test]
     fn packed_lines_give_the_same_sums() {
-        for features in
-            [1, 2 * CACHED_LINES + 1, 2 * PACKED_LINES - 1, 2 * PACKED_LINES, 4 * PACKED_LINES + 3]
-        {
+        for features in [1, 2 * CACHED_LINES + 1, 2 * NEAR_LINES - 1, 2 * NEAR_LINES, 4 * NEAR_LINES + 3] {
             let scale = 32767 / features as i16;
             both(features, 5, |row, feature| (row * 7919 + feature * 104_729) as i16 % scale.max(2));
         }

@@ -35,8 +35,8 @@ impl Kernel for Portable {
         }
     }
 
-    fn products(left: &[Line], right: &[Line], narrow: bool, sums: &mut [[i64; 4]]) {
-        for (right, sums) in right.chunks_exact(left.len()).zip(sums) {
+    fn products(left: &[Line], right: &[&[Line]], narrow: bool, sums: &mut [[i64; 4]]) {
+        for (&right, sums) in right.iter().zip(sums) {
             if narrow {
                 for (sum, found) in sums.iter_mut().zip(narrow_pairs(left, right)) {
                     *sum += found;

@@ -4,10 +4,13 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::kernel::{GRAM_TILES, Packed, gram, gram_pairs};
 use super::{Gram, Sums, triangle};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
 use crate::error::Result;
-use crate::execution::{Execution, Path, Stop};
-use crate::layout::{LANES, Layout, Line, feature, feature_mut};
+use crate::execution::{Execution, Kind, Path, Stop};
+use crate::layout::{LANES, Layout, Line};
 use crate::number::truncate;
+use crate::source::Lanes;
 use crate::store::{Clip, PassSums, RESIDUAL_LOW_BITS, Residuals, Store, Theta};
 
 /// The largest value that is stored.
@@ -67,16 +70,13 @@ struct Part {
 
 impl PassSums for Part {
     fn add(&mut self, path: Path, group: &[Line], layout: Layout, residuals: &Residuals) {
-        for (tile, [high, low]) in group.chunks_exact(layout.lines()).zip(residuals.tiles()) {
+        for (tile, residuals) in group.chunks_exact(layout.lines()).zip(residuals.tiles()) {
             if self.filled == self.lines.len() {
                 self.finish(path, layout);
             }
             let out = &mut self.lines[self.filled..][..layout.lines()];
             self.filled += layout.lines();
-            path.run(
-                #[inline(always)]
-                || scores(tile, layout, high, low, self.shift, out),
-            );
+            scores(path, tile, layout, residuals, self.shift, out);
         }
     }
 
@@ -93,26 +93,40 @@ impl PassSums for Part {
 }
 
 /// Write q·g·2^−k of a tile, rounded toward zero.
-#[inline(always)]
 fn scores(
+    path: Path,
     tile: &[Line],
     layout: Layout,
-    high: &[i16; LANES],
-    low: &[i16; LANES],
+    [high, low]: &[[i16; LANES]; 2],
     shift: u32,
     out: &mut [Line],
 ) {
     // A product of 16 and 21 bits, times a power of two, is exact in a double.
     let scale = 2f64.powi(-(shift as i32));
-    let mut residuals = [0.0; LANES];
+    let mut residuals = Lanes([0.0; LANES]);
     for lane in 0..LANES {
-        residuals[lane] =
-            f64::from((i32::from(high[lane]) << RESIDUAL_LOW_BITS) + i32::from(low[lane])) * scale;
+        let residual = (i32::from(high[lane]) << RESIDUAL_LOW_BITS) + i32::from(low[lane]);
+        residuals.0[lane] = f64::from(residual) * scale;
     }
-    for index in 0..layout.features() {
-        let (values, to) = (feature(tile, index), feature_mut(out, index));
-        for lane in 0..LANES {
-            to[lane] = truncate(f64::from(values[lane]) * residuals[lane]) as i16;
+    let (tile, out) = (&tile[..layout.feature_lines()], &mut out[..layout.feature_lines()]);
+    match path.kind() {
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 => avx512::times(tile, &residuals, out),
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx2 => avx2::times(tile, &residuals, out),
+        Kind::Portable => times(tile, &residuals, out),
+    }
+}
+
+/// Write the values of a tile's rows times a factor for each, rounded toward zero. Products are at most 32767 in size.
+fn times(tile: &[Line], factors: &Lanes, out: &mut [Line]) {
+    for (from, to) in tile.iter().zip(out) {
+        let (from, _) = from.0.as_chunks::<LANES>();
+        let (to, _) = to.0.as_chunks_mut::<LANES>();
+        for (values, to) in from.iter().zip(to) {
+            for lane in 0..LANES {
+                to[lane] = truncate(f64::from(values[lane]) * factors.0[lane]) as i16;
+            }
         }
     }
 }
@@ -123,6 +137,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::layout::{feature, feature_mut};
 
     proptest! {
         #[test]
@@ -134,9 +149,11 @@ mod tests {
             prop_assume!(product.unsigned_abs() <= MOST << shift);
             let high = [(residual >> RESIDUAL_LOW_BITS) as i16; LANES];
             let low = [(residual & ((1 << RESIDUAL_LOW_BITS) - 1)) as i16; LANES];
-            scores(&tile, layout, &high, &low, shift, &mut out);
-            prop_assert_eq!(i64::from(feature(&out, 1)[0]), product / (1 << shift));
-            prop_assert_eq!(feature(&out, 0)[0], 0);
+            for path in Path::available() {
+                scores(path, &tile, layout, &[high, low], shift, &mut out);
+                prop_assert_eq!(feature(&out, 1).map(i64::from), [product / (1 << shift); LANES]);
+                prop_assert_eq!(*feature(&out, 0), [0; LANES]);
+            }
         }
     }
 

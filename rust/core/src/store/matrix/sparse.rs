@@ -19,8 +19,9 @@ use crate::rowmap::{Run, RunKind};
 use crate::source::Lanes;
 use crate::store::theta::{LOW_BITS, split};
 
-/// Columns of the matrix that are multiplied together.
-const WIDTH: usize = 16;
+/// Columns of the matrix that are multiplied together. With fewer, more entries would stay in the first-level cache, but rows
+/// would be looked up more often, which takes longer.
+const WIDTH: usize = 32;
 /// Tiles that are multiplied together.
 pub(in crate::store) const TILES: usize = 8;
 
