@@ -354,14 +354,13 @@ class Stage:
             if done >= early:
                 total += theta
             self._report(schedule.rounds - done - 1 + later)
-        estimates = total / schedule.averaged
+        estimates, unsure = total / schedule.averaged, found.noise / found.steps
         if mu_products:
             products = rounds.products(estimates, threshold.tau, mu_products)
             scores = Scores.of(products, found.steps, self._rows)
         else:
-            # Nothing more is released for a first model.
-            scores = Scores.alike(threshold.variance, len(theta))
-        unsure = found.noise / found.steps
+            # Nothing more is released for a first model, and J is taken to be known.
+            scores, unsure = Scores.alike(threshold.variance, len(theta)), np.zeros_like(theta)
         path = Path(found.left, tuple(sigmas), schedule.averaged, unsure, found.axes)
         stored.free()
         inverse = found.inverse
