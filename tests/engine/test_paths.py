@@ -156,10 +156,22 @@ def sampling(coordinates):
     q, size = len(coordinates.left), np.sqrt(coordinates.steps)
     path, scores = Path(coordinates.left, (0.0,) * 80, 5, np.zeros(q)), Scores.alike(0.7, q)
     nothing = np.zeros((q, 0))
-    found = path.covariance(scores, coordinates.steps, ROWS, nothing, np.diag(1.0 / size))
+    found = path.covariance(scores, coordinates.steps, ROWS, nothing, np.diag(1.0 / size), 0.0)
     each = path.variances(scores, coordinates.steps, ROWS)
     assert found.sampling.diagonal() == pytest.approx(each)
     return found.sampling
+
+
+def test_what_clipping_loses_of_scores_moves_coefficients_as_a_mean_of_scores_would():
+    white = drawn_coordinates(np.random.default_rng(3), 3, np.ones(3), slack=0.0)
+    path, scores = Path(white.left, (0.0,) * 80, 5, np.zeros(3)), Scores.alike(0.7, 3)
+    given = scores, white.steps, ROWS, np.zeros((3, 0)), np.diag(1.0 / np.sqrt(white.steps))
+    without, found = (path.covariance(*given, clipped) for clipped in (0.0, 0.01))
+    # As noise that is 0.01 in every coordinate of variance one.
+    moved = 0.01**2 * np.linalg.inv(second_moments(white))
+    assert found.missed - without.missed == pytest.approx(moved, rel=1e-6, abs=1e-12)
+    assert found.noise == pytest.approx(without.noise)
+    assert found.sampling == pytest.approx(without.sampling)
 
 
 def test_sampling_errors_of_white_coordinates_are_those_of_least_squares():

@@ -81,6 +81,22 @@ def test_what_is_lost_is_the_mean_of_what_is_clipped(sign):
 
 
 @pytest.mark.parametrize("name", ["normal", "rare", "lognormal"])
+@pytest.mark.parametrize("noise", [NOISE, 0.1, 1.0])
+def test_what_may_be_lost_in_a_coefficient_is_all_that_clipping_takes(name, noise):
+    residuals = draw(name)
+    found = best_threshold(counts_of(residuals), 10.0, ROWS, noise, tails_of(residuals))
+    # A column may have the sign of the residual: then nothing that is clipped cancels.
+    size = np.abs(residuals)
+    assert found.hidden >= 0.9 * np.mean(np.maximum(size - found.tau, 0.0))
+    assert found.hidden >= abs(found.lost)
+    sure = best_threshold(counts_of(residuals), 1e-6, ROWS, noise, tails_of(residuals))
+    taken = np.mean(np.maximum(size - sure.tau, 0.0))
+    # Residuals may be 0.21 of their size off the middle of their bin.
+    within = 0.25 * np.mean(np.where(size >= sure.tau, size, 0.0))
+    assert sure.hidden == pytest.approx(taken, rel=0.02, abs=within)
+
+
+@pytest.mark.parametrize("name", ["normal", "rare", "lognormal"])
 def test_more_noise_never_means_a_wider_threshold(name):
     residuals = draw(name)
     counts, tails = counts_of(residuals), tails_of(residuals)

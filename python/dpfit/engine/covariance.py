@@ -45,7 +45,7 @@ class Covariance:
         From the noise of the rounds.
     missed : array of shape (p, p)
         From what rounds do not reach because the noise of X'X hides it, by what is expected of the
-        coefficients.
+        coefficients; and from what clipping may lose, as far as it is known.
     sampling : array of shape (p, p)
         From the rows being a sample, estimated.
     spread : array of shape (p, p)
@@ -207,7 +207,13 @@ class Path:
         return result
 
     def covariance(
-        self, scores: Scores, variances: Floats, rows: float, way: Floats, back: Floats
+        self,
+        scores: Scores,
+        variances: Floats,
+        rows: float,
+        way: Floats,
+        back: Floats,
+        clipped: float,
     ) -> Covariance:
         """Return the covariances of errors of coefficients.
 
@@ -226,13 +232,15 @@ class Path:
             A root of the mean products of the way to go at the start.
         back : array of shape (p, q)
             The coefficients that coordinates of variance one are.
+        clipped : float
+            The root mean square of what clipping scores may lose in a coordinate.
         """
         moved = product(back, self._solved)
         unsure = moved * np.sqrt(scores.unsure / rows)
         noise, missed = self.errors(variances, rows, way)
         return Covariance(
             sandwich(back, noise),
-            sandwich(back, missed),
+            sandwich(back, missed) + clipped**2 * product(moved, moved.T),
             sandwich(moved, scores.products) / rows,
             product(unsure, unsure.T),
         )

@@ -49,11 +49,15 @@ class Threshold:
         The mean of squared residuals after clipping.
     lost : float
         The mean of what is clipped, positive minus negative: how far off the mean prediction is.
+    hidden : float
+        The root mean square of what may be lost in a coefficient: what the counts show, in one
+        direction, and what their noise may hide.
     """
 
     tau: float
     variance: float
     lost: float
+    hidden: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,9 +159,10 @@ def best_threshold(
         clipped = max(clipped, (_LEAST_SPREAD * tau) ** 2)
     spread = math.sqrt(max(clipped, (EDGES[0] / 2) ** 2))
     tau = max(tau, _LEAST * spread)
-    beyond = np.maximum(sizes[1:] - tau, 0.0)
-    lost = float(beyond @ (sides[0] - sides[1])) / rows
-    return Threshold(tau, spread**2, lost)
+    beyond = np.maximum(sizes - tau, 0.0)
+    lost = float(beyond[1:] @ (sides[0] - sides[1])) / rows
+    may_be = math.hypot(float(beyond @ both) / rows, float(np.linalg.norm(beyond * hidden)))
+    return Threshold(tau, spread**2, lost, may_be)
 
 
 def shows_most(sigma: float, rows: float) -> bool:
