@@ -141,13 +141,13 @@ def test_after_another_model_only_its_errors_are_left_to_go():
     start, own = expected @ expected.T, matrix @ noise @ matrix.T
     estimates = (way + errors) @ np.linalg.solve(start + own, start)
     left = way - estimates + rng.multivariate_normal(np.zeros(p), missed, draws) @ matrix.T
-    found = way_after(expected, matrix, Covariance(noise, missed, noise, noise))
+    found = way_after(expected, matrix, Covariance(noise, missed, 0.0 * noise, noise, noise))
     assert found @ found.T == pytest.approx(np.cov(left.T), rel=0.08, abs=0.03)
     # Nothing is left of what was seen without noise, and all of what was hidden.
     nothing = np.zeros((p, p))
-    sure = way_after(expected, matrix, Covariance(nothing, nothing, noise, noise))
+    sure = way_after(expected, matrix, Covariance(nothing, nothing, nothing, noise, noise))
     assert np.abs(sure @ sure.T).max() < 1e-6 * np.trace(start)
-    hidden = way_after(expected, matrix, Covariance(1e12 * noise, nothing, noise, noise))
+    hidden = way_after(expected, matrix, Covariance(1e12 * noise, nothing, nothing, noise, noise))
     assert hidden @ hidden.T == pytest.approx(start, rel=1e-3, abs=1e-3)
 
 
@@ -169,9 +169,9 @@ def test_what_clipping_loses_of_scores_moves_coefficients_as_a_mean_of_scores_wo
     without, found = (path.covariance(*given, clipped) for clipped in (0.0, 0.01))
     # As noise that is 0.01 in every coordinate of variance one.
     moved = 0.01**2 * np.linalg.inv(second_moments(white))
-    assert found.missed - without.missed == pytest.approx(moved, rel=1e-6, abs=1e-12)
-    assert found.noise == pytest.approx(without.noise)
-    assert found.sampling == pytest.approx(without.sampling)
+    assert found.clipped == pytest.approx(moved, rel=1e-6, abs=1e-12)
+    assert found.private - without.private == pytest.approx(moved, rel=1e-6, abs=1e-12)
+    assert not without.clipped.any()
 
 
 def test_sampling_errors_of_white_coordinates_are_those_of_least_squares():

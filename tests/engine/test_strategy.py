@@ -274,7 +274,7 @@ def test_correlations_are_those_of_lines_by_column():
     gram = rows * found.matrix.T @ moments @ found.matrix / found.bound**2
     found = found.again(Released(gram, (1e-9,)), rows, prior, 1e-9)
     nothing = np.zeros((p, p))
-    covariance = Covariance(nothing, nothing, nothing, nothing)
+    covariance = Covariance(*[nothing] * 5)
     estimate = Estimate(
         FIRST, np.zeros(p), np.zeros(p), lambda: covariance, None, 1, coordinates=found
     )

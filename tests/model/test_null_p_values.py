@@ -75,12 +75,7 @@ def test_the_distance_of_uniform_values_is_small_and_that_of_others_is_not():
         normal,
         unequal,
         levels,
-        pytest.param(
-            skewed,
-            marks=pytest.mark.xfail(
-                reason="too large: 1 % are below 0.05, so intervals are wider than they need be"
-            ),
-        ),
+        skewed,
     ],
 )
 def test_they_are_uniform(design):

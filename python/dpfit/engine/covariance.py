@@ -45,7 +45,9 @@ class Covariance:
         From the noise of the rounds.
     missed : array of shape (p, p)
         From what rounds do not reach because the noise of X'X hides it, by what is expected of the
-        coefficients; and from what clipping may lose, as far as it is known.
+        coefficients.
+    clipped : array of shape (p, p)
+        From what clipping may lose, as far as it is known.
     sampling : array of shape (p, p)
         From the rows being a sample, estimated.
     spread : array of shape (p, p)
@@ -54,13 +56,14 @@ class Covariance:
 
     noise: Floats
     missed: Floats
+    clipped: Floats
     sampling: Floats
     spread: Floats
 
     @property
     def private(self) -> Floats:
         """Covariances of errors that are due to privacy."""
-        return self.noise + self.missed
+        return self.noise + self.missed + self.clipped
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +243,8 @@ class Path:
         noise, missed = self.errors(variances, rows, way)
         return Covariance(
             sandwich(back, noise),
-            sandwich(back, missed) + clipped**2 * product(moved, moved.T),
+            sandwich(back, missed),
+            clipped**2 * product(moved, moved.T),
             sandwich(moved, scores.products) / rows,
             product(unsure, unsure.T),
         )
@@ -292,7 +296,7 @@ def way_after(expected: Floats, matrix: Floats, before: Covariance) -> Floats:
     root = _root(start + noise)
     # P (P + N)^-1 N is left of P if it is seen through the noise N.
     one, two = (scipy.linalg.solve_triangular(root, part, lower=True) for part in (start, noise))
-    return _root(one.T @ two + sandwich(matrix, before.missed))
+    return _root(one.T @ two + sandwich(matrix, before.missed + before.clipped))
 
 
 def _root(matrix: Floats) -> Floats:

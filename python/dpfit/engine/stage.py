@@ -282,7 +282,7 @@ class Stage:
         noise = np.array([[(found.sigma / self._rows) ** 2]])
         sampling = np.array([[self._variance / self._rows]])
         nothing = np.zeros((1, 1))
-        covariance = Covariance(noise, nothing, sampling, nothing)
+        covariance = Covariance(noise, nothing, nothing, sampling, nothing)
         return Estimate(basis, mean, mean, lambda: covariance, None, 1)
 
     def _noise(self, basis: Basis, mu: float, schedule: Schedule) -> float:
@@ -378,7 +378,9 @@ class Stage:
             way = turned * likely
             if after is not None and after.basis is basis:
                 way = way_after(way, turned, after.covariance)
-            return path.covariance(scores, found.steps, self._rows, way, back, threshold.hidden)
+            # A coefficient to publish may have all that clipping takes; curves share it.
+            clipped = threshold.hidden / (1.0 if self._infers else math.sqrt(len(theta)))
+            return path.covariance(scores, found.steps, self._rows, way, back, clipped)
 
         return Estimate(
             basis,
