@@ -243,8 +243,21 @@ def test_little_data_is_not_an_error(cls):
             X, y = uniform(rows, seed=seed)
             found = model.evaluate(X, y, epsilon=0.1, random_state=seed)
             assert math.isnan(found.r2.value) or found.r2.noise > 0.1
-            assert found.rmse.value >= 0.0
+            assert math.isnan(found.rmse.value) or found.rmse.value >= 0.0
             assert "Evaluation" in str(found)
+
+
+def test_residuals_that_the_noise_hides_are_not_said_to_be_small():
+    model = seeded(PrivateLinearRegression, *uniform(3000))
+    for seed in range(20):
+        X, y = uniform(500, seed=seed)
+        found = model.evaluate(X, y, epsilon=0.1, random_state=seed)
+        exact = np.sqrt(np.mean(np.square(y - model.predict(X))))
+        if math.isnan(found.rmse.value):
+            assert "the noise hides how large residuals are" in " ".join(str(found).split())
+            assert math.isnan(found.mean_residual.value)
+        else:
+            assert abs(found.rmse.value - exact) < 5.0 * found.rmse.noise
 
 
 def test_text_json_and_statement():
@@ -288,8 +301,9 @@ def test_intervals():
 
 def test_intervals_of_r2_and_rmse_contain_only_possible_values():
     model = seeded(PrivateLinearRegression, *uniform(5000, seed=1))
-    found = model.evaluate(*uniform(100, seed=2), epsilon=0.5, random_state=0)
-    assert found.rmse.value - 1.96 * found.rmse.error < 0.0 == found.rmse.interval()[0]
+    found = model.evaluate(*uniform(400, seed=2), epsilon=0.5, random_state=0)
+    wide = dataclasses.replace(found.rmse, noise=found.rmse.value)
+    assert wide.value - 1.96 * wide.error < 0.0 == wide.interval()[0]
     assert math.isnan(found.r2.value)
     assert "R² is not known: the noise hides the variance of the target." in " ".join(
         str(found).split()

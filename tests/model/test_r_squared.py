@@ -119,12 +119,36 @@ def test_of_levels_and_in_files_and_tables(tmp_path):
 
 
 @every
+@pytest.mark.parametrize("kind", ["normal", "strong", "exponential"])
+def test_little_data_do_not_look_certain(cls, kind):
+    # Counts in which the noise hides all residuals say nothing about their size.
+    sizes = []
+    for seed in range(10):
+        X, y = table(kind, np.random.default_rng((seed, 9)), 2_000)
+        model = seeded(cls, X, y, seed=seed, epsilon=0.1 if seed % 2 else 0.3)
+        predicted = model.predict(X)
+        if model.r_squared_ is not None:
+            value, error = model.r_squared_
+            assert abs(value - r_squared(y, predicted)) < 4.0 * error
+        if model.residual_variance_ is not None:
+            sizes.append(model.residual_variance_ / np.mean(np.square(y - predicted)))
+    assert len(sizes) >= 7
+    assert np.median(sizes) > 0.25
+
+
+@every
 def test_none_if_nothing_can_be_said(cls):
     X, y = table("normal", np.random.default_rng(4), 200)
     model = seeded(cls, X, y, epsilon=0.05)
     assert model.r_squared_ is None
     assert "R-squared" not in dict(model.summary().facts)
     assert not Explained(1.0, 0.5, 0.3).is_known
+
+
+def test_unknown_if_the_variance_of_the_target_may_be_zero():
+    # The share would be near one, whatever the target's variance is, with a tiny error.
+    assert not _reconciled((1e-5, 1e-6), (2.0, 6.0), (0.1, 0.2)).is_known
+    assert _reconciled((0.4, 0.05), (1.0, 0.1), (0.6, 0.05)).is_known
 
 
 def test_three_numbers_that_agree_are_kept():

@@ -40,8 +40,12 @@ _HIDDEN, _HIDDEN_ERROR = 0.5, 0.75
 _BINNED = 0.25
 # What is explained by X'X is off by this share, because long rows are weighted down.
 _WEIGHTED = 0.15
-# With a larger standard error, nothing is known about R-squared.
+# With a larger standard error, nothing is known about R-squared; nor if the variance of the target
+# is not so many of its own errors above zero.
 _MOST_ERROR = 0.25
+_SURE = 3.0
+# Counts that show a smaller share of the rows say nothing about the others.
+_ENOUGH = 0.5
 # Thresholds to choose from, in half-widths of the target's range.
 THRESHOLDS: Floats = 2.0 ** (np.arange(-32, 25) / 4)
 
@@ -165,8 +169,11 @@ def explained(stage: Stage, estimate: Estimate, mu: float) -> Explained:
     mu_each = per_round(mu, 2)
     basis, tails = estimate.basis, stage.tails
     mean = _mean_prediction(_with_constant(estimate.coordinates), estimate.coefficients)
-    of_residuals = Sizes.by_scores(estimate.counts, tails.longest)
     of_target = Sizes.by_tails(tails, stage.rows)
+    of_residuals = Sizes.by_scores(estimate.counts, tails.longest)
+    if of_residuals.rows.sum() < _ENOUGH * stage.rows:
+        # As of a model that explains nothing.
+        of_residuals = of_target
     residual = _squares(stage, basis.mapped(estimate.coefficients), of_residuals, mu_each)
     constant = np.zeros(len(basis.functions))
     constant[0] = mean
@@ -240,4 +247,6 @@ def _reconciled(
     left, all_of_it = max(float(values[0]), 0.0), max(float(values[1]), 1e-12)
     slopes = np.array([1.0, -left / all_of_it, 0.0]) / all_of_it
     error = math.sqrt(max(float(slopes @ covariance @ slopes), 0.0))
+    if all_of_it < _SURE * math.sqrt(covariance[1, 1]):
+        error = math.inf
     return Explained(left, 1.0 - left / all_of_it, error)

@@ -135,6 +135,7 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
         scale,
         (low, high),
         limits,
+        variance,
         rows,
         target_is_seen,
         tuple(marginals),

@@ -322,7 +322,7 @@ class Stage:
         theta = np.zeros(len(found.variances))
         # Wide enough to find the mean, and no wider: residuals are counted after these rounds, and
         # their noise counts, too.
-        threshold = Threshold(1.0, self._variance, 0.0, 0.0)
+        threshold = Threshold(1.0, self._variance, 0.0, 0.0, 0.0)
         if after is not None:
             assert after.threshold is not None
             theta, threshold = found.inverse @ after.coefficients, after.threshold

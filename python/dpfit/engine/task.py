@@ -14,6 +14,10 @@ from dpfit.schema import Kind, Numeric
 
 __all__ = ["FitTask", "Fitted"]
 
+# Counts that show this share of the residuals say how large they are: an interval for 95 % of
+# observations does not need to know more.
+_ENOUGH = 0.95
+
 
 def _no_progress(done: int, rounds: int) -> None:
     """Show nothing."""
@@ -68,6 +72,8 @@ class Fitted:
     prediction_range : tuple of two floats
         Where predictions are plausible: between public bounds, and not far from where most of the
         target lies; infinite if neither is known.
+    target_variance : float
+        The variance of the target by its marginal, in the scale of the model.
     rows : float
         The released number of rows.
     target_is_seen : bool
@@ -85,6 +91,7 @@ class Fitted:
     scale: float
     target_range: tuple[float, float]
     prediction_range: tuple[float, float]
+    target_variance: float
     rows: float
     target_is_seen: bool
     marginals: tuple[Marginal | None, ...]
@@ -96,12 +103,15 @@ class Fitted:
         """The mean of squared residuals, in the scale of the model; None for a mean.
 
         It follows from counts of scores. These have the whole weight of a row, and their squares
-        its square, so that they are too small if rows have weights. The sum of squared residuals
-        has the weights as they are, but more noise.
+        its square, so that they are too small if rows have weights; and if the noise hides some of
+        the counts, it hides those of large residuals. The sum of squared residuals has neither
+        fault, but more noise. If that is too much, the model may explain nothing.
         """
         threshold = self.estimate.threshold
         if threshold is None:
             return None
-        if not self.is_weighted or self.explained is None:
+        if not self.is_weighted and threshold.seen > _ENOUGH:
             return threshold.variance
-        return max(threshold.variance, self.explained.residual)
+        if self.explained is not None and self.explained.is_known:
+            return max(threshold.variance, self.explained.residual)
+        return max(threshold.variance, self.target_variance)

@@ -52,12 +52,15 @@ class Threshold:
     hidden : float
         The root mean square of what may be lost in a coefficient: what the counts show, in one
         direction, and what their noise may hide.
+    seen : float
+        The share of rows whose residuals the counts show.
     """
 
     tau: float
     variance: float
     lost: float
     hidden: float
+    seen: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +165,7 @@ def best_threshold(
     beyond = np.maximum(sizes - tau, 0.0)
     lost = float(beyond[1:] @ (sides[0] - sides[1])) / rows
     may_be = math.hypot(float(beyond @ both) / rows, float(np.linalg.norm(beyond * hidden)))
-    return Threshold(tau, spread**2, lost, may_be)
+    return Threshold(tau, spread**2, lost, may_be, float(both.sum()) / rows)
 
 
 def shows_most(sigma: float, rows: float) -> bool:

@@ -156,7 +156,8 @@ class Pieces:
             predicted = float(weights @ middles[first:last] / weights.sum())
             mean = float(sums.value[place]) / rows
             error = math.hypot(sums.sigma / rows, mean * noise / rows, lost)
-            observed = MeasuredNumber(predicted + mean, error, spread / math.sqrt(rows))
+            sampling = spread / math.sqrt(rows)
+            observed = MeasuredNumber.unless_hidden(predicted + mean, error, sampling)
             found.append(
                 CalibrationBin(limits[place], limits[place + 1], predicted, observed, rows)
             )

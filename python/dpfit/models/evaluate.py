@@ -48,6 +48,8 @@ _NOTES: dict[Missing, tuple[str, ...]] = {
 }
 # Bins of residuals on either side of zero, for quantiles.
 _QUANTILE_EDGES = 40
+# R-squared is not known if the variance of the target is not so many of its errors above zero.
+_SURE = 2.0
 
 
 def evaluate(
@@ -153,13 +155,13 @@ def _measured(stored: EvaluatedRows, *, rows_are_public: bool) -> dict[str, Any]
     number, noise = stored.number(public=rows_are_public)
     rows, rows_noise = stored.total(number, noise)
     pieces = stored.pieces(rows)
-    small = stored.threshold(stored.residual)
+    small = stored.threshold(stored.residual, rows)
     sums = stored.sums(pieces, small.tau)
     total = Released(float(sums.value.sum()), (sums.sigma * math.sqrt(len(sums.value)),))
     shift = _mean(small.sum(total), rows, rows_noise)
     mean, off = pieces.mean(stored.unit * shift.value, stored.unit * shift.noise, rows)
     from_mean = stored.target(mean)
-    large = stored.threshold(from_mean)
+    large = stored.threshold(from_mean, rows)
     inside = small.squares(stored.squares(stored.residual, small.tau))
     whole = large.squares(stored.squares(from_mean, large.tau))
     counts = stored.counts(_quantile_edges(small.tau))
@@ -171,7 +173,7 @@ def _measured(stored: EvaluatedRows, *, rows_are_public: bool) -> dict[str, Any]
         "rows": number,
         "rmse": _rmse(inside, rows, rows_noise, fourth, unit),
         "r2": _r2(inside, whole, off / unit, rows, fourth, pieces.kurtosis()),
-        "mean_residual": MeasuredNumber(
+        "mean_residual": MeasuredNumber.unless_hidden(
             unit * shift.value, unit * shift.noise, spread / math.sqrt(rows)
         ),
         "residual_quantiles": _quantiles(counts, small.tau, rows, rows_noise, unit),
@@ -199,6 +201,8 @@ def _rmse(
 ) -> MeasuredNumber:
     """Return the root of the mean squared residual; errors by linearisation."""
     mean = _mean(inside, rows, rows_noise)
+    if math.isinf(mean.noise):
+        return MeasuredNumber(math.nan, math.inf, math.inf)
     sampling = math.sqrt(max(fourth - mean.value**2, 0.0) / rows)
     # Near zero, the root of a noisy number is about the root of its noise.
     root = math.sqrt(max(mean.value, mean.noise))
@@ -235,7 +239,7 @@ def _r2(
         on predictions, the sampling error follows from these moments.
     """
     sigma = math.hypot(whole.sigma, rows * off**2)
-    if whole.value <= 2.0 * sigma:
+    if whole.value <= _SURE * sigma or math.isinf(inside.sigma):
         return MeasuredNumber(math.nan, math.inf, math.inf)
     left = inside.value / whole.value
     noise = math.hypot(inside.sigma, left * sigma) / whole.value

@@ -150,14 +150,14 @@ class EvaluatedRows:
         theta[-1] = (centre - self._centre) / self.unit / math.sqrt(self.constant_share)
         return theta
 
-    def threshold(self, theta: Floats) -> Threshold:
+    def threshold(self, theta: Floats, rows: float) -> Threshold:
         """Release how large residuals are, in two steps, and choose where to clip them."""
         sizes = self._release(self.counts_of(theta, SIZES), "sizes")
         mu = self._budget.mu_of(_SHARES["squares"])
         (noise,) = self._releaser.sigmas(self.squares_of(theta, STEPS), mu)
         first = first_threshold(sizes, noise)
         tails = self._release(self.counts_of(theta, tail_edges(first)), "tails")
-        return Threshold.after(first, tails, sizes, noise)
+        return Threshold.after(first, tails, sizes, noise, rows)
 
     def squares(self, theta: Floats, tau: int) -> Released[float]:
         """Release the sum of squared residuals, in squares of `unit`."""

@@ -43,6 +43,11 @@ class MeasuredNumber:
     sampling: float
     possible: tuple[float, float] = (-math.inf, math.inf)
 
+    @classmethod
+    def unless_hidden(cls, value: float, noise: float, sampling: float) -> MeasuredNumber:
+        """Return a number, which is NaN if its noise is infinite."""
+        return cls(value if math.isfinite(noise) else math.nan, noise, sampling)
+
     @property
     def error(self) -> float:
         """Both standard errors together."""
@@ -190,7 +195,12 @@ class Evaluation:
             f"Residuals were clipped to ±{number_text(self.clipped[0])}: "
             f"{100 * min(max(self.beyond, 0.0), 1.0):.2g} % of them (noisy).",
         ]
-        if not math.isfinite(self.r2.value):
+        if not math.isfinite(self.rmse.value):
+            notes.append(
+                "Most numbers are not known: the noise hides how large residuals are. More rows or "
+                "a larger budget help."
+            )
+        elif not math.isfinite(self.r2.value):
             notes.append(
                 "R² is not known: the noise hides the variance of the target. More rows or a "
                 "larger budget help."

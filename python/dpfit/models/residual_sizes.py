@@ -30,6 +30,9 @@ _MODEST, _PLAIN = 1.0, 3.0
 # Counts that the noise hides are taken to fall by this factor from bin to bin, as those of normal
 # residuals do. If they fall more slowly, the second look shows it.
 _DECAY = 0.1
+# If more than this share of the rows may be beyond the threshold, by this many standard deviations
+# of the noise in their number, nothing is known of their size.
+_MOST, _SURE = 0.5, 4.0
 # What a clipped residual adds beyond the threshold: to a sum of squares, in squares of the
 # threshold; to a sum, in thresholds. Tails that fall as the fourth power add 1 and 1/3, normal ones
 # about a fifth and a tenth.
@@ -52,6 +55,9 @@ class Threshold:
     fourth : float or None
         The sum of fourth powers of residuals that are seen through the noise, in units; None if
         none is seen.
+    clips_tails : bool
+        Whether most residuals are surely smaller than the threshold. Otherwise the errors of sums
+        are infinite.
     """
 
     tau: int
@@ -59,6 +65,7 @@ class Threshold:
     above: float
     sigma: float
     fourth: float | None
+    clips_tails: bool
 
     @property
     def _beyond(self) -> float:
@@ -69,14 +76,16 @@ class Threshold:
         square = (self.tau / STEPS) ** 2
         value = found.value + _EXCESS_SQUARE * square * (self.below + self.above)
         noise = _EXCESS_SQUARE * square * math.sqrt(2.0) * self.sigma
-        return Released(value, (math.hypot(found.sigma, noise, 1.2 * square * self._beyond),))
+        error = math.hypot(found.sigma, noise, 1.2 * square * self._beyond)
+        return Released(value, (error if self.clips_tails else math.inf,))
 
     def sum(self, found: Released[float]) -> Released[float]:
         """Return a sum of clipped residuals, corrected for clipping; its error includes that."""
         size = self.tau / STEPS
         value = found.value + _EXCESS * size * (self.above - self.below)
         noise = _EXCESS * size * math.sqrt(2.0) * self.sigma
-        return Released(value, (math.hypot(found.sigma, noise, size * self._beyond / 2),))
+        error = math.hypot(found.sigma, noise, size * self._beyond / 2)
+        return Released(value, (error if self.clips_tails else math.inf,))
 
     def fourth_moment(self, variance: float, rows: float) -> float:
         """Return the mean of fourth powers of residuals, at least that of uniform ones."""
@@ -86,7 +95,12 @@ class Threshold:
 
     @classmethod
     def after(
-        cls, first: int, tails: Released[Floats], sizes: Released[Floats], noise: float
+        cls,
+        first: int,
+        tails: Released[Floats],
+        sizes: Released[Floats],
+        noise: float,
+        rows: float,
     ) -> Threshold:
         """Return the threshold, moved up if counts beyond the first one are seen.
 
@@ -100,6 +114,8 @@ class Threshold:
             Counts of residuals by :data:`SIZES`.
         noise : float
             The standard deviation of the noise in a sum of squares, for a threshold of one.
+        rows : float
+            The number of rows.
 
         Privacy
         -------
@@ -113,7 +129,8 @@ class Threshold:
         # Many rows further out than the next bin would be seen.
         middle = len(edges)
         below, above = (float(tails.value[middle + side * (place + 1)]) for side in (-1, 1))
-        return cls(edges[place], below, above, tails.sigma, _fourth(sizes))
+        most = max(below + above, 0.0) + _SURE * sigma
+        return cls(edges[place], below, above, tails.sigma, _fourth(sizes), most < _MOST * rows)
 
 
 def first_threshold(sizes: Released[Floats], noise: float) -> int:
