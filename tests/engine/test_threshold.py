@@ -48,14 +48,12 @@ def test_normal_residuals_are_clipped_at_about_three_standard_deviations(sigma):
     found = best_threshold(counts_of(residuals), 10.0, ROWS, NOISE, tails_of(residuals))
     assert 2.0 * sigma < found.tau < 5.0 * sigma
     assert found.variance == pytest.approx(sigma**2, rel=0.15)
-    assert abs(found.lost) < 0.01 * sigma
 
 
 def test_a_rare_one_among_zeros_is_not_clipped():
     residuals = draw("rare")
     found = best_threshold(counts_of(residuals), 10.0, ROWS, NOISE, tails_of(residuals))
     assert found.tau >= 1.0
-    assert found.lost == pytest.approx(0.0, abs=0.011)
 
 
 def test_long_tails_are_clipped_far_out():
@@ -66,18 +64,6 @@ def test_long_tails_are_clipped_far_out():
     assert abs(np.mean(residuals - clipped)) < 0.05 * residuals.std()
     assert found.tau > 3.0 * residuals.std()
     assert found.variance == pytest.approx(np.mean(clipped**2), rel=0.15)
-    assert found.lost == pytest.approx(np.mean(residuals - clipped), abs=0.01)
-
-
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_what_is_lost_is_the_mean_of_what_is_clipped(sign):
-    # A costly threshold: a tenth of the rows lies far out, on one side.
-    rng = np.random.default_rng(0)
-    residuals = np.where(rng.random(ROWS) < 0.1, 20.0 * sign, 0.3 * rng.normal(size=ROWS))
-    found = best_threshold(counts_of(residuals), 10.0, ROWS, 1.0, tails_of(residuals))
-    assert found.tau < 16.0
-    clipped = np.clip(residuals, -found.tau, found.tau)
-    assert found.lost == pytest.approx(np.mean(residuals - clipped), rel=0.1)
 
 
 @pytest.mark.parametrize("name", ["normal", "rare", "lognormal"])
@@ -87,13 +73,12 @@ def test_what_may_be_lost_in_a_coefficient_is_all_that_clipping_takes(name, nois
     found = best_threshold(counts_of(residuals), 10.0, ROWS, noise, tails_of(residuals))
     # A column may have the sign of the residual: then nothing that is clipped cancels.
     size = np.abs(residuals)
-    assert found.hidden >= 0.9 * np.mean(np.maximum(size - found.tau, 0.0))
-    assert found.hidden >= abs(found.lost)
+    assert found.lost >= 0.9 * np.mean(np.maximum(size - found.tau, 0.0))
     sure = best_threshold(counts_of(residuals), 1e-6, ROWS, noise, tails_of(residuals))
     taken = np.mean(np.maximum(size - sure.tau, 0.0))
     # Residuals may be 0.21 of their size off the middle of their bin.
     within = 0.25 * np.mean(np.where(size >= sure.tau, size, 0.0))
-    assert sure.hidden == pytest.approx(taken, rel=0.02, abs=within)
+    assert sure.lost == pytest.approx(taken, rel=0.02, abs=within)
 
 
 @pytest.mark.parametrize("name", ["normal", "rare", "lognormal"])

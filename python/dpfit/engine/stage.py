@@ -322,7 +322,7 @@ class Stage:
         theta = np.zeros(len(found.variances))
         # Wide enough to find the mean, and no wider: residuals are counted after these rounds, and
         # their noise counts, too.
-        threshold = Threshold(1.0, self._variance, 0.0, 0.0, 0.0)
+        threshold = Threshold(1.0, self._variance, 0.0, 0.0)
         if after is not None:
             assert after.threshold is not None
             theta, threshold = found.inverse @ after.coefficients, after.threshold
@@ -379,7 +379,7 @@ class Stage:
             if after is not None and after.basis is basis:
                 way = way_after(way, turned, after.covariance)
             # A coefficient to publish may have all that clipping takes; curves share it.
-            clipped = threshold.hidden / (1.0 if self._infers else math.sqrt(len(theta)))
+            clipped = threshold.lost / (1.0 if self._infers else math.sqrt(len(theta)))
             return path.covariance(scores, found.steps, self._rows, way, back, clipped)
 
         return Estimate(

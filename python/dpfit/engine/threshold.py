@@ -48,8 +48,6 @@ class Threshold:
     variance : float
         The mean of squared residuals after clipping.
     lost : float
-        The mean of what is clipped, positive minus negative: how far off the mean prediction is.
-    hidden : float
         The root mean square of what may be lost in a coefficient: what the counts show, in one
         direction, and what their noise may hide.
     seen : float
@@ -59,7 +57,6 @@ class Threshold:
     tau: float
     variance: float
     lost: float
-    hidden: float
     seen: float
 
 
@@ -163,9 +160,8 @@ def best_threshold(
     spread = math.sqrt(max(clipped, (EDGES[0] / 2) ** 2))
     tau = max(tau, _LEAST * spread)
     beyond = np.maximum(sizes - tau, 0.0)
-    lost = float(beyond[1:] @ (sides[0] - sides[1])) / rows
-    may_be = math.hypot(float(beyond @ both) / rows, float(np.linalg.norm(beyond * hidden)))
-    return Threshold(tau, spread**2, lost, may_be, float(both.sum()) / rows)
+    lost = math.hypot(float(beyond @ both) / rows, float(np.linalg.norm(beyond * hidden)))
+    return Threshold(tau, spread**2, lost, float(both.sum()) / rows)
 
 
 def shows_most(sigma: float, rows: float) -> bool:
