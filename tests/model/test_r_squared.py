@@ -142,7 +142,7 @@ def test_none_if_nothing_can_be_said(cls):
     model = seeded(cls, X, y, epsilon=0.05)
     assert model.r_squared_ is None
     assert "R-squared" not in dict(model.summary().facts)
-    assert not Explained(1.0, 0.5, 0.3).is_known
+    assert not Explained(1.0, 0.5, 0.3, 0.5).is_known
 
 
 def test_unknown_if_the_variance_of_the_target_may_be_zero():

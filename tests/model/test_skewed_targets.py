@@ -118,3 +118,21 @@ def test_zeros_that_may_hide_other_values_have_no_slopes(cls):
         assert not model.predict(X[:3]).any()
     bounded = seeded(cls, X, y, epsilon=0.5, schema=Schema(target=Numeric(0, 1)))
     assert bounded.predict(X).mean() == pytest.approx(0.03, abs=0.1)
+
+
+@every
+@pytest.mark.parametrize(("rows", "epsilon"), [(2_000, 1.0), (5_000, 0.5)])
+@pytest.mark.filterwarnings("ignore::dpfit.HiddenTargetWarning")
+def test_ones_that_the_noise_hides_do_not_make_intervals_narrow(cls, rows, epsilon):
+    """Residuals of zeros alone would give errors of next to nothing."""
+    hidden = 0
+    for seed in range(10):
+        X, y = flags(0.05, seed, rows)
+        model = seeded(cls, X, y, epsilon=epsilon, seed=seed)
+        _, low, high = model.predict(X.mean(axis=0, keepdims=True), interval=0.95)[0]
+        hidden += np.isnan(low)
+        # Least squares has a standard error of y.std() / sqrt(rows) there.
+        assert np.isnan(low) or high - low > 2.0 * y.std() / np.sqrt(rows)
+        if model.status_ == "full" and np.isnan(low):
+            assert "Nothing is known of the effects" in " ".join(str(model.summary()).split())
+    assert hidden > 0

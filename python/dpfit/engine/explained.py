@@ -60,11 +60,14 @@ class Explained:
         The mean of squared residuals.
     r_squared, error : float
         The share that is explained, and its standard error as a statement about these rows.
+    predicted : float
+        The variance of predictions by X'X alone.
     """
 
     residual: float
     r_squared: float
     error: float
+    predicted: float
 
     @property
     def is_known(self) -> bool:
@@ -249,4 +252,4 @@ def _reconciled(
     error = math.sqrt(max(float(slopes @ covariance @ slopes), 0.0))
     if all_of_it < _SURE * math.sqrt(covariance[1, 1]):
         error = math.inf
-    return Explained(left, 1.0 - left / all_of_it, error)
+    return Explained(left, 1.0 - left / all_of_it, error, predicted[0])

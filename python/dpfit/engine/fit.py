@@ -46,6 +46,8 @@ _LOOK = 0.1
 _EXPLAINED = 0.02
 # Curves and lines end at the 1 % and 99 % quantiles: the noise rarely shows what is beyond.
 _OUTER = 0.01
+# With a smaller variance, as a share of the squared half-width of its range, a target is one value.
+_CONSTANT = 1e-3
 
 
 def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
@@ -82,7 +84,7 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
     low, high = of_target.range(_OUTER)
     centre, variance = _moments(of_target, low, high)
     scale = max((high - low) / 2, 2.0**-60, 2.0**-50 * abs(low + high))
-    variance = min(max(variance / scale**2, 1e-3), 1.0)
+    variance = min(max(variance / scale**2, _CONSTANT), 1.0)
     tails = Tails.of(of_target, centre, scale)
     columns = _columns(task.kinds, marginals, task.strategy.positions)
 
@@ -122,6 +124,8 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
     limits = -math.inf, math.inf
     # If nothing but zeros was found, other values may be hidden, and slopes would be of zeros.
     is_zero = max(-low, high) < 2.0 ** (task.constants.ranges.least_power + 2)
+    near = 2.0 * _OUTER * (high - low)
+    is_zero = is_zero or (low - near <= 0.0 <= high + near and variance <= _CONSTANT)
     target_is_seen = of_target.is_seen and (not is_zero or task.target.bounds is not None)
     if target_is_seen:
         limits = low - (high - low), high + (high - low)

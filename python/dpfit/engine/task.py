@@ -17,6 +17,9 @@ __all__ = ["FitTask", "Fitted"]
 # Counts that show this share of the residuals say how large they are: an interval for 95 % of
 # observations does not need to know more.
 _ENOUGH = 0.95
+# If predictions and residuals together have less than this share of the target's variance, the
+# noise hides the residuals of the rows that have the rest.
+_LEAST = 0.125
 
 
 def _no_progress(done: int, rounds: int) -> None:
@@ -99,6 +102,18 @@ class Fitted:
     is_weighted: bool = False
 
     @property
+    def residuals_are_seen(self) -> bool:
+        """Whether residuals are as large as what predictions leave of the target's variance.
+
+        If a few rows have another value than all others, and the noise hides them, the counts show
+        tiny residuals of the others, and nothing is known of the errors of coefficients.
+        """
+        threshold, share = self.estimate.threshold, self.explained
+        if threshold is None or share is None or self.is_weighted or threshold.seen < _ENOUGH / 2:
+            return True
+        return threshold.variance + share.predicted >= _LEAST * self.target_variance
+
+    @property
     def residual_variance(self) -> float | None:
         """The mean of squared residuals, in the scale of the model; None for a mean.
 
@@ -110,7 +125,7 @@ class Fitted:
         threshold = self.estimate.threshold
         if threshold is None:
             return None
-        if not self.is_weighted and threshold.seen > _ENOUGH:
+        if not self.is_weighted and threshold.seen > _ENOUGH and self.residuals_are_seen:
             return threshold.variance
         if self.explained is not None and self.explained.is_known:
             return max(threshold.variance, self.explained.residual)

@@ -85,6 +85,7 @@ def estimates_of(
         kept.append(i)
         found.append(place)
     known[-1] = True
+    known &= fitted.residuals_are_seen
     both = np.outer(factors[kept], factors[kept])
 
     def of_parameters(part: Floats) -> Floats:

@@ -34,6 +34,11 @@ __all__ = ["additive_summary", "linear_summary"]
 
 INTERCEPT = "(intercept)"
 REFERENCE = "reference"
+_NOTHING_KNOWN = (
+    "Nothing is known of the effects: predictions and residuals vary much less than the target, so "
+    "the noise hides the rows that have the rest, as with a target that is zero in nearly all "
+    "rows. More rows or a larger budget help."
+)
 _WHAT_HELPS = (
     "Predictions use a rough value for them, or zero. It helps to merge rare levels, or to use "
     "fewer columns, more rows or a larger budget. If they should have many rows, check that they "
@@ -178,6 +183,8 @@ def _hidden_terms(model: Model, found: Coefficients, coding: Coding) -> list[str
     """Return notes on terms that are not printed as numbers, and on what would help."""
     if model.status != "full":
         return []
+    if not model.estimates.known.any():
+        return [_NOTHING_KNOWN]
     known, notes = found.inferred().known[:-1], []
     names = distinct(found.names)
     references = _hidden_references(model) if coding == "treatment" else {}
@@ -324,6 +331,8 @@ def _number_or_none(value: float | None) -> float | None:
 
 def _unseen(model: Model) -> list[str]:
     """Return a note on levels of an additive model without a band, if there are any."""
+    if model.status == "full" and not model.estimates.known.any():
+        return [_NOTHING_KNOWN]
     found = [
         f"{name}={level}"
         for name, start, effect in zip(
