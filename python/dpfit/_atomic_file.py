@@ -11,13 +11,22 @@ import secrets
 import stat
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["COMPANIONS", "CONNECTED", "LEDGER", "NamedWriter", "errors_named", "whole_file"]
+__all__ = [
+    "COMPANIONS",
+    "CONNECTED",
+    "LEDGER",
+    "NamedWriter",
+    "errors_named",
+    "in_turns",
+    "whole_file",
+]
 
 LEDGER = 0x6470666C
 """The number by which SQLite tells ledgers from its other files; as bytes it is "dpfl"."""
@@ -33,6 +42,8 @@ nothing else may open and close it meanwhile. It is reentrant, because a signal 
 while a ledger is open.
 """
 
+# How long to wait for other processes, in seconds.
+_PATIENCE = 10.0
 # The beginning of a file of SQLite, and where it has the number.
 _SQLITE, _NUMBER = b"SQLite format 3\0", slice(68, 72)
 
@@ -106,16 +117,15 @@ def whole_file(
     Privacy
     -------
     The content may be personal data. Until the end only the owner can read it, whatever the final
-    permissions will be. A ledger, or a file that belongs to one, is never replaced.
+    permissions will be. A ledger, or a file that belongs to one, is never replaced, not even if it
+    was created while this file was written.
     """
     target = os.path.realpath(path)
     mode = os.stat(target).st_mode if os.path.exists(target) else None
     if mode is not None and not stat.S_ISREG(mode):
         number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EEXIST
         raise OSError(number, os.strerror(number), os.fspath(path))
-    if _belongs_to_ledger(target):
-        problem = "it is a ledger, and the record of what was spent would be lost"
-        raise OSError(errno.EEXIST, problem, os.fspath(path))
+    _refuse_ledger(target, os.fspath(path))
     label = os.fspath(path)
     _remove_abandoned(os.path.dirname(target))
     try:
@@ -124,17 +134,71 @@ def whole_file(
         # With the final name.
         raise OSError(error.errno, error.strerror, label) from None
     try:
-        with NamedWriter(raw, label) as file:
-            yield cast(IO[bytes], file)
-            file.flush()
-            with errors_named(label):
-                os.fsync(file.fileno())
-        os.chmod(part, _usual_mode() if mode is None else stat.S_IMODE(mode))
-        os.replace(part, target)
+        with contextlib.ExitStack() as until_named:
+            with NamedWriter(raw, label) as file:
+                yield cast(IO[bytes], file)
+                file.flush()
+                with errors_named(label):
+                    os.fsync(file.fileno())
+                # The lock goes on until the file has its name: it would be taken for abandoned.
+                if sys.platform != "win32":
+                    until_named.callback(os.close, os.dup(file.fileno()))
+            os.chmod(part, _usual_mode() if mode is None else stat.S_IMODE(mode))
+            until_named.enter_context(in_turns(os.path.dirname(target)))
+            if mode is not None or not _linked(part, target):
+                _refuse_ledger(target, label)
+                os.replace(part, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part)
         raise
+
+
+@contextlib.contextmanager
+def in_turns(folder: str) -> Iterator[None]:
+    """Let one process at a time create a ledger in a folder, or give a file its name there.
+
+    Without it, a ledger could be created after its name was found to be free, and be replaced. Some
+    file systems cannot lock a folder; then there is a moment in which that can happen.
+    """
+    handle = None
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            handle = os.open(folder or os.curdir, os.O_RDONLY)
+    try:
+        deadline = time.monotonic() + _PATIENCE
+        # Asked again and again, so that Ctrl-C is noticed. Other programs may lock folders, too:
+        # they must not stop a fit whose budget is spent.
+        while handle is not None and _locked(handle) is False and time.monotonic() < deadline:
+            time.sleep(0.01)
+        yield
+    finally:
+        if handle is not None:
+            # Not only closed: a process that was forked meanwhile has the folder open, too.
+            if sys.platform != "win32":
+                with contextlib.suppress(OSError):
+                    fcntl.flock(handle, fcntl.LOCK_UN)
+            os.close(handle)
+
+
+def _linked(part: str, target: str) -> bool:
+    """Give a file its name unless the name is in use; return whether that was possible.
+
+    The system decides, so that a file that any program has just created is not replaced.
+    """
+    try:
+        os.link(part, target)
+    except OSError:
+        # Or the file system has no hard links.
+        return False
+    os.unlink(part)
+    return True
+
+
+def _refuse_ledger(target: str, label: str) -> None:
+    if _belongs_to_ledger(target):
+        problem = "it is a ledger, and the record of what was spent would be lost"
+        raise OSError(errno.EEXIST, problem, label)
 
 
 def _belongs_to_ledger(path: str) -> bool:

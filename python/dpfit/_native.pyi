@@ -42,6 +42,7 @@ __all__ = [
     "RowMap",
     "Rows",
     "WeightedResiduals",
+    "forked",
     "round_matrix",
     "round_theta",
     "rounded_gaussian",
@@ -703,6 +704,9 @@ def rounded_gaussian(
 
     `sigma` is between 2**-10 and 2**100.
     """
+
+def forked() -> None:
+    """Say that this process was just forked, so that it does not wait for its parent's threads."""
 
 def round_theta(theta: _Floats, step: float) -> tuple[list[int], int]:
     """Return the integers t and the exponent e to which a pass rounds theta.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from dpfit import _native
+from dpfit._forks import this_process
 from dpfit._typing import Neighbors
 from dpfit.accounting import Event, Release, gaussian_sigma
 from dpfit.exceptions import Code, DpfitError
@@ -101,7 +101,7 @@ class Releaser:
     from the noisy integers alone. ``docs/privacy/statistics.md`` has the sensitivities.
 
     A process that is forked in the middle of a fit releases nothing: the fit was paid for once, and
-    two processes would go on with different noise.
+    two processes would go on with different noise. It is noticed even if both have the same number.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Releaser:
         reserve: Callable[[], None] | None = None,
     ) -> None:
         self._reserve = reserve
-        self._process = os.getpid()
+        self._process = this_process()
         self._entropy = entropy
         self._relation = Relation(neighbors, rows_per_unit)
         self._n_jobs = n_jobs
@@ -200,7 +200,7 @@ class Releaser:
         self._events.extend(events)
 
     def _reserve_once(self) -> None:
-        if os.getpid() != self._process:
+        if this_process() != self._process:
             raise DpfitError(
                 "the process was forked in the middle of a fit; only the process that began the "
                 "fit can go on with it",

@@ -6,7 +6,7 @@ from scipy import stats
 
 from dpfit.accounting import gdp_delta, gdp_epsilon
 from dpfit.audit.bounds import epsilon_of_mu, lower_epsilon, lower_mu, upper_rate
-from dpfit.audit.distinguish import distinguish
+from dpfit.audit.distinguish import _best, _Table, distinguish
 
 CASES = [(0, 50), (3, 50), (25, 50), (49, 50), (1, 2000), (700, 2000)]
 COUNTS = [(10, 40, 500, 500), (0, 0, 200, 200), (3, 250, 500, 500), (100, 5, 1000, 1000)]
@@ -118,6 +118,21 @@ def test_bounds_approach_mu():
     assert found.mu.trials == 4800
     # Ranks of normal outputs show as much.
     assert found.mu.score in ("a", "linear combination", "linear combination of ranks")
+
+
+def test_thresholds_are_not_lucky_ones():
+    """Those of the best bound have a standard deviation of 0.6, and are often useless."""
+    table, found = _Table(1200, 2.5e-4), []
+    for seed in range(100):
+        scores = np.random.default_rng(seed).standard_normal((2, 1200))
+        scores[1] += 1.0
+        best = _best(scores, table, 1e-6)
+        found.append(best["mu"][1])
+        # A threshold between two samples that do not overlap is kept.
+        scores[1] += 1e6
+        assert 1e3 < _best(scores, table, 1e-6)["epsilon"][1] < 1e6
+    assert np.std(found) < 0.4
+    assert abs(np.mean(found) - 0.5) < 0.1
 
 
 def test_noise_that_cancels_in_a_combination_is_found():

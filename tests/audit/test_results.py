@@ -9,7 +9,11 @@ import pytest
 
 from dpfit import AdaSSP, BoostedMean, PrivateLinearRegression
 from dpfit.audit import Neighbours, audit, worst_cases
+from dpfit.audit.likelihood import Path
+from dpfit.audit.outputs import as_matrix
 from dpfit.audit.result import AuditResult, PairResult
+from dpfit.audit.run import _coordinates
+from dpfit.audit.transcripts import PUBLIC
 from dpfit.exceptions import ParameterError
 
 from .faults import Mean, MuAsSigma
@@ -165,6 +169,72 @@ def test_the_length_of_an_attribute_is_an_output():
     found = audit(Kept(), PAIR, n_fits=200)
     assert found.exceeds
     assert found.pairs[0].tests[0].score == "length of residuals_"
+
+
+class Knots(Mean):
+    """How many numbers it publishes is left to chance, and one may be an attribute or not."""
+
+    fault = 0.0
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        rng = np.random.default_rng()
+        self.knots_ = rng.normal(size=rng.integers(3, 6))
+        self.knots_[2] += self.fault * np.sum(y)
+        if rng.integers(2):
+            self.sometimes_ = rng.normal()
+        return self
+
+
+class LeakingKnots(Knots):
+    fault = 20.0
+
+
+def test_values_of_attributes_whose_length_differs_between_fits_are_outputs():
+    """The length alone would not show that one of them is not private."""
+    assert audit(LeakingKnots(mu=1.0), PAIR, n_fits=300).exceeds
+    assert not audit(Knots(mu=1.0), PAIR, n_fits=300, confidence=CONFIDENCE).exceeds
+
+
+def test_outputs_as_a_matrix():
+    fits = [{"a": np.array([1.0, 2.0]), "b": np.array([5.0])}, {"a": np.array([1.0])}]
+    first, second, names = as_matrix(fits, [{"a": np.array([1.0]), "c": np.zeros(0)}])
+    assert names == ["length of a", "a[1]", "length of b", "b"]
+    nan = math.nan
+    np.testing.assert_array_equal(first, [[2.0, 2.0, 1.0, 5.0], [1.0, nan, 0.0, nan]])
+    np.testing.assert_array_equal(second, [[1.0, nan, 0.0, nan]])
+    # One number for each row is not padded to all rows, and hides nothing that comes after it.
+    long = [{"rows": np.zeros(size), "z": np.ones(1) * size} for size in (5000, 5001)]
+    names = as_matrix(long[:1], long[1:])[2]
+    assert names == ["length of rows", "z"]
+    # Values that are NaN in all fits show nothing.
+    empty = [{"n": np.array([nan]), "z": np.full(1, place)} for place in (0.0, 1.0)]
+    assert as_matrix(empty[:1], empty[1:])[2] == ["z"]
+
+
+def path_with(layout, numbers):
+    values = np.arange(numbers) + 1.0
+    return Path(1.0, 0.5, 1.0, values, values == 2.0, layout, (), ())
+
+
+def test_releases_that_only_some_transcripts_have_shift_no_others():
+    values, names = _coordinates(
+        [
+            path_with((("a", 1), (PUBLIC, 1), ("b", 2), ("c", 1)), 4),
+            path_with((("a", 1), ("b", 1), ("b", 1), ("c", 1)), 4),
+        ]
+    )
+    assert names == [
+        "likelihood ratio",
+        "b (release 1, entry 1)",
+        "a (release 1, entry 1)",
+        "b (release 1, entry 2)",
+        "c (release 1, entry 1)",
+        "b (release 2, entry 1)",
+    ]
+    np.testing.assert_array_equal(
+        values, [[0.5, 2.0, 1.0, 3.0, 4.0, 0.0], [0.5, 2.0, 1.0, 0.0, 4.0, 3.0]]
+    )
 
 
 def test_tables_may_be_keyword_arguments():

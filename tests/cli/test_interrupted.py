@@ -95,9 +95,14 @@ def test_a_fit_that_is_stopped_leaves_nothing(folder, tmp_path, number, code, wo
     assert files_in(tmp_path) <= {"waiting"}
 
 
-@pytest.mark.parametrize("moment", ["fsync", "replace"])
+@pytest.mark.parametrize("moment", ["fsync", "link", "replace"])
 def test_a_signal_at_the_end_reports_whether_the_file_is_complete(folder, tmp_path, moment):
-    """The file gets its name when all bytes are on the disk, which may take long."""
+    """The file gets its name when all bytes are on the disk, which may take long.
+
+    A new file is linked, and has two names for a moment.
+    """
+    if moment == "replace":
+        (tmp_path / "p.csv").write_text("old")
     code = (
         "import os, signal, sys, time; from dpfit.cli import main;"
         f"true = os.{moment};"
@@ -108,7 +113,7 @@ def test_a_signal_at_the_end_reports_whether_the_file_is_complete(folder, tmp_pa
     process = start(tmp_path, line, [sys.executable, "-c", code], stdout=subprocess.DEVNULL)
     _, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 143
-    written = moment == "replace"
+    written = moment != "fsync"
     words = "the file is complete" if written else "nothing was written"
     assert error.decode() == f"dpfit: terminated; {words}\n"
     assert files_in(tmp_path) == ({"p.csv"} if written else set())

@@ -45,13 +45,13 @@ CHECKED = [
     PrivateAdditiveRegression(mu=30.0, knots=1, max_weight=2.0),
 ]
 WEIGHTED = ("pandas_series", "not_an_array", "list", "shape", "not_overwritten")
+# It compares fits with different noise. Where the noise hides the target, they predict the same
+# constant and the check passes, so it cannot be among the expected failures.
+LEFT_TO_CHANCE = "check_sample_weight_equivalence_on_dense_data"
 
 
 def expected_failures(estimator):
-    found = {
-        "check_sample_weight_equivalence_on_dense_data": "the noise differs",
-        "check_all_zero_sample_weights_error": "an error would tell what weights are",
-    }
+    found = {"check_all_zero_sample_weights_error": "an error would tell what weights are"}
     if estimator.max_weight is None:
         found |= {f"check_sample_weights_{name}": "weights need a bound" for name in WEIGHTED}
     if estimator.missing != "error":
@@ -59,9 +59,10 @@ def expected_failures(estimator):
     return found
 
 
-# Not strict: where the noise hides the target, all fits predict the same constant.
-@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures, xfail_strict=False)
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures, xfail_strict=True)
 def test_checks(estimator, check):
+    if check.func.__name__ == LEFT_TO_CHANCE:
+        pytest.skip("the noise differs; tests/model/test_weights.py has tests of weights")
     check(estimator)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpfit import ParameterError
-from dpfit.sources.units import Units
+from dpfit.sources.units import _FACTORS, _MIXERS, Units, _content, _mix, _words
 
 from .tables import every, seeded, state, uniform
 
@@ -86,6 +86,41 @@ def test_the_order_of_the_table_does_not_matter(table, max_rows, random):
     shuffled = list(table)
     random.shuffle(shuffled)
     assert contents(shuffled, max_rows) == contents(table, max_rows)
+
+
+def rows_with_the_same_hash(count):
+    """Return X and y of different rows whose first hash is the same: it can be solved for."""
+    (factor, _), (mixer, _) = _FACTORS, _MIXERS
+    y = np.arange(1.0, 4000.0)
+    started = _mix(_words(y), mixer) * factor
+    X = (started ^ started[0] ^ _words(np.ones(1))).view(np.float64)
+    # Not all bits are doubles that differ from all others.
+    usable = np.flatnonzero(np.isfinite(X) & (X != 0.0))[:count]
+    X, y = X[usable, None], y[usable]
+    hashes, others = _content(X, y)
+    assert len(set(hashes)) == 1
+    assert len(set(others)) == len(X) == count
+    return X, y
+
+
+def test_rows_with_the_same_hash_are_told_apart():
+    """Their order in the table would decide otherwise."""
+    X, y = rows_with_the_same_hash(20)
+    one = np.zeros(20, dtype=np.int64)
+    kept = kept_rows(one, X, y, 5)
+    turned = 19 - kept_rows(one, X[::-1], y[::-1], 5)
+    assert set(kept) == set(turned)
+    # Not the first, as if there were no second hash.
+    assert list(kept) != list(range(5))
+
+
+def test_units_with_rows_of_the_same_hash_are_not_one():
+    X, y = rows_with_the_same_hash(20)
+    owners = np.arange(20) % 2
+    assert np.bincount(owners[kept_rows(owners, X, y, 3)]).tolist() == [3, 3]
+    # Equal rows, too.
+    same = np.zeros((20, 1)), np.zeros(20)
+    assert np.bincount(owners[kept_rows(owners, *same, 3)]).tolist() == [3, 3]
 
 
 @quick

@@ -1,5 +1,6 @@
 """Files that are there as a whole or not at all, and who may read them."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -7,7 +8,9 @@ import sys
 
 import pytest
 
+from dpfit import _atomic_file
 from dpfit._atomic_file import whole_file
+from dpfit.cli.outputs import _PartialFile
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="permissions of Unix")
 
@@ -127,6 +130,70 @@ def test_without_locks_nothing_is_taken_for_abandoned(tmp_path, monkeypatch, ans
     with whole_file(tmp_path / "m"):
         pass
     assert len(names_in(tmp_path)) == (2 if answer is None else 1)
+
+
+def test_a_file_is_not_taken_for_abandoned_before_it_has_its_name(tmp_path, monkeypatch):
+    change = os.chmod
+
+    def interfered(path, mode):
+        change(path, mode)
+        # What every other process that writes to this folder does first.
+        _atomic_file._remove_abandoned(str(tmp_path))
+
+    monkeypatch.setattr(os, "chmod", interfered)
+    with whole_file(tmp_path / "model.json") as file:
+        file.write(b"new")
+    assert names_in(tmp_path) == ["model.json"]
+
+
+def test_a_file_system_without_hard_links(tmp_path, monkeypatch):
+    def refused(*names):
+        raise PermissionError(errno.EPERM, "no links")
+
+    monkeypatch.setattr(os, "link", refused)
+    with whole_file(tmp_path / "model.json") as file:
+        file.write(b"new")
+    assert names_in(tmp_path) == ["model.json"]
+
+
+def test_a_folder_that_another_program_has_locked_does_not_stop_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(_atomic_file, "_PATIENCE", 0.05)
+    with _atomic_file.in_turns(str(tmp_path)), whole_file(tmp_path / "model.json") as file:
+        file.write(b"new")
+    assert names_in(tmp_path) == ["model.json"]
+
+
+def test_turns_end_although_a_process_was_forked_in_between(tmp_path):
+    with _atomic_file.in_turns(str(tmp_path)):
+        # It has a copy of every open file, and waits.
+        readable, writable = os.pipe()
+        if (child := os.fork()) == 0:
+            os.close(writable)
+            os.read(readable, 1)
+            os._exit(0)
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        assert _atomic_file._locked(folder)
+    finally:
+        os.close(folder)
+        os.close(writable)
+        os.close(readable)
+        os.waitpid(child, 0)
+
+
+def test_a_signal_knows_whether_the_file_has_its_name(tmp_path):
+    """For a moment it has two."""
+    part = _PartialFile()
+    part.expect(str(tmp_path / ".m.01234567.dpfit-part"))
+    assert part.remove()
+    part.exists = True
+    (tmp_path / ".m.01234567.dpfit-part").write_text("rows")
+    assert part.remove()
+    (tmp_path / ".m.01234567.dpfit-part").write_text("rows")
+    os.link(tmp_path / ".m.01234567.dpfit-part", tmp_path / "m")
+    assert not part.remove()
+    assert names_in(tmp_path) == ["m"]
+    assert not part.remove()
 
 
 # A disk with room for two megabytes.

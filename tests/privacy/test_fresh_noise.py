@@ -26,6 +26,7 @@ from dpfit import (
     TukeyEM,
     _native,
 )
+from dpfit._forks import this_process
 from dpfit.accounting import PrivacyRecord
 from dpfit.release import Releaser
 from dpfit.statistics import RowCount, Table
@@ -135,6 +136,73 @@ def test_a_process_forked_in_the_middle_of_a_fit_does_not_go_on():
     assert os.waitstatus_to_exitcode(status) == 3
     releaser.release(table, RowCount(), 1.0)
     assert paid == [os.getpid()]
+
+
+# The first process of a container has the number 1, and so has its child in another container.
+SAME_NUMBER = """
+import ctypes, os, sys
+import numpy as np
+from dpfit import DpfitError, _native
+from dpfit.release import Releaser
+from dpfit.statistics import RowCount, Table
+NEW_NUMBERS = 0x20000000
+
+def child(act):
+    if (number := os.fork()) == 0:
+        os._exit(act())
+    return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
+
+def new_numbers():
+    if ctypes.CDLL(None).unshare(NEW_NUMBERS) != 0:
+        os._exit(77)
+
+def first():
+    assert os.getpid() == 1
+    table = Table.of(np.zeros((70_000, 3)), np.zeros(70_000), n_jobs=2)
+    releaser = Releaser(_native.Entropy(), "add_remove", n_jobs=2)
+    releaser.release(table, RowCount(), 1.0)
+    new_numbers()
+    def second():
+        assert os.getpid() == 1
+        # Its parent had threads, and it has none.
+        noise = _native.rounded_gaussian(2.0**90, 300_000, _native.Entropy(), n_jobs=2)
+        assert len(noise) == 300_000
+        try:
+            releaser.release(table, RowCount(), 1.0)
+        except DpfitError as error:
+            return 3 if "forked in the middle" in str(error) else 4
+        return 5
+    return child(second)
+
+new_numbers()
+sys.exit(child(first))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs containers of Linux")
+def test_a_forked_process_with_the_number_of_its_parent_is_noticed():
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SAME_NUMBER], timeout=PATIENCE, check=False
+    )
+    if done.returncode == 77:
+        pytest.skip("this user cannot create containers")
+    assert done.returncode == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_number_of_a_process_that_is_used_again_is_noticed(monkeypatch):
+    """As above, for users who cannot create containers."""
+    ours = this_process()
+    assert this_process() == ours
+    monkeypatch.setattr(os, "getpid", lambda: ours[0])
+    if (child := os.fork()) == 0:
+        if (grandchild := os.fork()) == 0:
+            os._exit(this_process() != ours)
+        _, status = os.waitpid(grandchild, 0)
+        os._exit(os.waitstatus_to_exitcode(status) + (this_process() != ours))
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 2
+    assert this_process() == ours
 
 
 def test_threads_draw_their_own_noise():

@@ -71,6 +71,15 @@ def test_no_text_of_a_unit_splits_another_unit():
 
 
 @pytest.mark.usefixtures("threads")
+def test_units_with_the_same_hash_are_not_one(monkeypatch):
+    """They share a partition, in which they are told apart by their values."""
+    monkeypatch.setattr(
+        "pandas.util.hash_array", lambda values, **_: np.full(len(values), 7, dtype=np.uint64)
+    )
+    assert rows_of_units([["bob", "eve", "eve"], ["bob", "bob", "eve", "ann"]]) == 2 + 2 + 1
+
+
+@pytest.mark.usefixtures("threads")
 def test_units_without_a_hash_are_refused(monkeypatch):
     """Rows that went to a partition for no reason may belong to a unit that is in another, too."""
 

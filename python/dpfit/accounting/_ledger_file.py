@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from dpfit._atomic_file import COMPANIONS, CONNECTED, LEDGER
+from dpfit._atomic_file import COMPANIONS, CONNECTED, LEDGER, in_turns
 from dpfit.exceptions import Code, LedgerError
 
 __all__ = ["VERSION", "create", "damaged", "identity", "mark", "read", "write"]
@@ -80,9 +80,15 @@ def create(path: str, fill: Callable[[sqlite3.Connection], None]) -> None:
 
     Privacy
     -------
-    A file that exists is never replaced. All tables are one transaction: after a crash the file is
-    complete or not a ledger.
+    A file that exists is never replaced: the system creates the file only if there is none, so of
+    several processes one succeeds. All tables are one transaction: after a crash the file is
+    complete or not a ledger. Nothing that dpfit writes gets this name in the meantime.
     """
+    with in_turns(os.path.dirname(path)):
+        _create(path, fill)
+
+
+def _create(path: str, fill: Callable[[sqlite3.Connection], None]) -> None:
     for name in (f"{path}{ending}" for ending in COMPANIONS):
         if os.path.lexists(name):
             # SQLite would read it as a part of the new file.
@@ -96,9 +102,10 @@ def create(path: str, fill: Callable[[sqlite3.Connection], None]) -> None:
         raise _error(path, Code.READ_ONLY, f"cannot be created: {reason}") from None
     try:
         with _errors_named(path), _connection(path, "rw") as connection:
+            # In the file, not in a log: whoever looks at the file sees what it is.
+            connection.execute(f"PRAGMA application_id = {LEDGER}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
-            connection.execute(f"PRAGMA application_id = {LEDGER}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
             for statement in _TABLES:
                 connection.execute(statement)

@@ -24,6 +24,8 @@ _RIDGES = (1e-9, 1e-2, 1.0)
 # Values are clipped at so many standard deviations before a discriminant is fitted.
 _WINSOR = 5.0
 _MOST_THRESHOLDS = 400
+# Thresholds whose bound is below the best one by no more than this share are taken for as good.
+_AS_GOOD = {"mu": 0.1, "epsilon": 0.03}
 # A discriminant of more outputs uses those that differ most.
 _MOST_INPUTS = 200
 
@@ -125,7 +127,11 @@ class _Table:
 
 
 def _best(scores: Floats, table: _Table, delta: float) -> dict[str, tuple[float, float]]:
-    """Return the best bounds on mu and epsilon, and their thresholds."""
+    """Return the best bounds on mu and epsilon, and thresholds for them.
+
+    The threshold of the best bound is often a lucky one, at which few fits of this part happen to
+    be. The one in the middle of those that are nearly as good does better on other fits.
+    """
     values = np.unique(scores)
     if len(values) > _MOST_THRESHOLDS:
         values = np.unique(np.quantile(values, np.linspace(0.0, 1.0, _MOST_THRESHOLDS)))
@@ -135,10 +141,11 @@ def _best(scores: Floats, table: _Table, delta: float) -> dict[str, tuple[float,
     negatives = np.searchsorted(np.sort(scores[1]), thresholds, side="right")
     rates = table.limits[positives], table.limits[negatives]
     found = {"mu": lower_mu(*rates), "epsilon": lower_epsilon(*rates, delta)}
-    return {
-        kind: (float(bounds.max()), float(thresholds[bounds.argmax()]))
-        for kind, bounds in found.items()
-    }
+    best = {}
+    for kind, bounds in found.items():
+        good = np.flatnonzero(bounds >= bounds.max() * (1.0 - _AS_GOOD[kind]))
+        best[kind] = float(bounds.max()), float(thresholds[good[len(good) // 2]])
+    return best
 
 
 def _candidates(train: Floats, names: Sequence[str]) -> list[tuple[str, Score]]:
@@ -152,7 +159,8 @@ def _candidates(train: Floats, names: Sequence[str]) -> list[tuple[str, Score]]:
         return lambda values: np.abs(values[..., place] - middle[place])
 
     def standardised(values: Floats) -> Floats:
-        return np.clip((values - middle) / scale, -_WINSOR, _WINSOR)
+        with np.errstate(over="ignore"):
+            return np.clip((values - middle) / scale, -_WINSOR, _WINSOR)
 
     found = [(name, output(place)) for place, name in enumerate(names)]
     found += [

@@ -23,6 +23,8 @@ Reader = Callable[[Any], Outputs]
 """Reads the outputs of a fitted object."""
 
 _MOST_OUTPUTS = 2000
+# Values of an attribute whose length differs between fits: it may have one for each row.
+_MOST_PADDED = 200
 _PREDICTION, _FILE = "prediction", "file"
 
 
@@ -128,26 +130,33 @@ def as_matrix(
 ) -> tuple[Floats, Floats, list[str]]:
     """Return the outputs of two samples of fits as matrices, and the names of columns.
 
-    An attribute whose length differs between fits is represented by its length alone. Columns that
-    are the same in all fits are left out, unless all are, and so are those after the 2000th.
+    An attribute whose length differs between fits, or that some fits do not have, is represented by
+    its length and by its first 200 values, with NaN where there are none. Columns that are the same
+    in all fits are left out, unless all are, and so are those after the 2000th.
     """
     fits = [*first, *second]
     columns, names = [], []
     for name in dict.fromkeys(name for outputs in fits for name in outputs):
         parts = [outputs.get(name, np.zeros(0)) for outputs in fits]
-        lengths = {len(part) for part in parts}
-        if len(lengths) > 1:
+        length = max(map(len, parts))
+        if any(len(part) != length for part in parts):
             columns.append(np.array([[float(len(part))] for part in parts]))
             names.append(f"length of {name}")
-            continue
+            length = min(length, _MOST_PADDED)
+            parts = [_padded(part, length) for part in parts]
         columns.append(np.array(parts).reshape(len(fits), -1))
-        (length,) = lengths
         names += [name] if length == 1 else [f"{name}[{place}]" for place in range(length)]
     values = np.concatenate(columns, axis=1)
-    differ = np.flatnonzero((values != values[0]).any(axis=0))
+    same = (values == values[0]) | (np.isnan(values) & np.isnan(values[0]))
+    differ = np.flatnonzero(~same.all(axis=0))
     if not len(differ):
         differ = np.arange(1)
     if len(differ) > _MOST_OUTPUTS:
         differ = differ[:_MOST_OUTPUTS]
     values, kept = values[:, differ], [names[place] for place in differ]
     return values[: len(first)], values[len(first) :], kept
+
+
+def _padded(part: Floats, length: int) -> Floats:
+    # With a constant: a value computed from the fits would make them dependent.
+    return np.append(part[:length], np.full(max(length - len(part), 0), np.nan))

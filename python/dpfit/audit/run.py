@@ -246,24 +246,51 @@ def _of_transcripts(
 
 
 def _coordinates(paths: list[Path]) -> tuple[Any, list[str]]:
-    """Return likelihood ratios and what was released, as far as all transcripts agree in shape."""
-    layout = paths[0].layout
-    for path in paths:
-        same = [a == b for a, b in zip(layout, path.layout, strict=False)]
-        layout = layout[: same.index(False) if False in same else len(same)]
+    """Return likelihood ratios and noise by release, in columns that mean the same in all paths.
+
+    What is released may depend on what was released before. A release that some transcripts do not
+    have, or with fewer numbers, counts as one without noise there.
+    """
+    parts = [_by_release(path) for path in paths]
+    lengths: dict[tuple[str, int], int] = {}
+    for part in parts:
+        for key, (noise, _) in part.items():
+            lengths[key] = max(lengths.get(key, 0), len(noise))
     names = [
-        f"{name} (release {place + 1}, entry {entry + 1})"
-        for place, (name, size) in enumerate(layout)
-        for entry in range(size)
-        if name != PUBLIC
+        f"{name} (release {place}, entry {entry + 1})"
+        for (name, place), length in lengths.items()
+        for entry in range(length)
     ]
-    width = len(names)
-    moved = np.any([path.moved[:width] for path in paths], axis=0)
+    values = np.zeros((len(paths), len(names)))
+    moved = np.zeros(len(names), dtype=bool)
+    for row, part in zip(values, parts, strict=True):
+        start = 0
+        for key, length in lengths.items():
+            if key in part:
+                noise, differs = part[key]
+                row[start : start + len(noise)] = noise
+                moved[start : start + len(noise)] |= differs
+            start += length
     # Those that differ first; the others may show noise that is used twice.
     order = np.argsort(~moved, kind="stable")[:_MOST_COORDINATES]
-    values = np.array([path.residuals[:width][order] for path in paths])
     ratios = np.array([[path.ratio] for path in paths])
-    return np.hstack([ratios, values]), ["likelihood ratio", *(names[place] for place in order)]
+    return np.hstack([ratios, values[:, order]]), [
+        "likelihood ratio",
+        *(names[place] for place in order),
+    ]
+
+
+def _by_release(path: Path) -> dict[tuple[str, int], tuple[Any, Any]]:
+    """Return the noise of each release, and what differs, by its name and its place among them."""
+    found, counts, start = {}, dict[str, int](), 0
+    for name, size in path.layout:
+        if name == PUBLIC:
+            continue
+        counts[name] = counts.get(name, 0) + 1
+        part = slice(start, start + size)
+        found[name, counts[name]] = path.residuals[part], path.moved[part]
+        start += size
+    return found
 
 
 def _largest_shares(paths: list[Path]) -> tuple[Share, ...]:

@@ -120,13 +120,15 @@ class _PartialFile:
         if self.name is None:
             return True
         try:
+            # For a moment, a complete file has both names.
+            nothing = os.stat(self.name).st_nlink < 2
             os.unlink(self.name)
         except FileNotFoundError:
             # It has its final name already, or was not created yet.
             return not self.exists
         except OSError:
-            pass
-        return True
+            return True
+        return nothing
 
 
 @contextlib.contextmanager

@@ -21,15 +21,16 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 
 # Subclasses of integers that are not integers.
 _NOT_INTEGERS = {bool, np.timedelta64}
-_FIRST = np.uint64(0x9E3779B97F4A7C15)
-_SECOND = np.uint64(0xBF58476D1CE4E5B9)
+# Odd factors: of a column in either hash of a row, and of the mixing after it.
+_FACTORS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+_MIXERS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0xFF51AFD7ED558CCD)
 
 
 class Units:
     """Chooses the rows to keep: at most `max_rows` of each unit.
 
     Call :meth:`add` for every batch, then :meth:`decide`, then :meth:`kept` for every batch. Until
-    the decision, each row takes sixteen bytes of memory, and each unit the size of its ID.
+    the decision, each row takes 24 bytes of memory, and each unit the size of its ID.
 
     Parameters
     ----------
@@ -41,13 +42,17 @@ class Units:
     Which rows of a unit are kept depends only on the content of its own rows (the smallest hashes
     of X and y are kept), not on other units or the order of the table. So adding or removing a
     unit does not change which rows of other units are kept.
+
+    Nobody's privacy depends on hashes being different. Units are told apart by their IDs, and the
+    rows of each are counted. Two rows of one unit that have the same 128 bits, which anyone could
+    make on purpose, would be kept in the order of the table, and still depend on no other unit.
     """
 
     def __init__(self, max_rows: int) -> None:
         self._max_rows = max_rows
         self._numbers: dict[int | str, int] = {}
         self._units: list[npt.NDArray[np.int64]] = []
-        self._contents: list[Words] = []
+        self._contents: list[tuple[Words, Words]] = []
         self._is_kept: npt.NDArray[np.bool_] = np.zeros(0, dtype=bool)
 
     def add(self, unit: Any, columns: Array | list[Array], target: Array) -> None:
@@ -69,9 +74,10 @@ class Units:
         """Choose among all rows that were added."""
         if not self._units:
             return
-        numbers, contents = np.concatenate(self._units), np.concatenate(self._contents)
+        numbers = np.concatenate(self._units)
+        first, second = (np.concatenate(hashes) for hashes in zip(*self._contents, strict=True))
         self._units, self._contents, self._numbers = [], [], {}
-        order = np.lexsort((contents, numbers))
+        order = np.lexsort((second, first, numbers))
         numbers = numbers[order]
         starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
         lengths = np.diff(np.append(starts, len(numbers)))
@@ -208,12 +214,15 @@ def _for_each_row(ids: Array, rows: int) -> Array:
     return ids
 
 
-def _content(columns: Array | list[Array], target: Array) -> Words:
-    """Return a hash of the numbers of each row."""
-    hashes = _mix(_words(target))
+def _content(columns: Array | list[Array], target: Array) -> tuple[Words, Words]:
+    """Return two independent hashes of the numbers of each row; the second one breaks ties."""
+    words = _words(target)
+    first, second = _mix(words, _MIXERS[0]), _mix(words, _MIXERS[1])
     for values in columns if isinstance(columns, list) else columns.T:
-        hashes = _mix(hashes * _FIRST ^ _words(values))
-    return hashes
+        words = _words(values)
+        first = _mix(first * _FACTORS[0] ^ words, _MIXERS[0])
+        second = _mix(second * _FACTORS[1] ^ words, _MIXERS[1])
+    return first, second
 
 
 def _words(values: Array) -> Words:
@@ -223,6 +232,6 @@ def _words(values: Array) -> Words:
     return doubles.view(np.uint64)
 
 
-def _mix(words: Words) -> Words:
-    mixed: Words = (words ^ (words >> np.uint64(31))) * _SECOND
+def _mix(words: Words, factor: np.uint64) -> Words:
+    mixed: Words = (words ^ (words >> np.uint64(31))) * factor
     return mixed ^ (mixed >> np.uint64(29))

@@ -23,6 +23,7 @@ mod weighted;
 /// thread pools, which are behind a mutex. `docs/explanation/free_threading.md` says what is tested.
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
+    use dpfit_core::execution;
     use dpfit_core::layout::{self, LANES, Line};
     use dpfit_core::noise::Sigma;
     use dpfit_core::statistics::{EXAMPLE_BITS, MOST_EDGES as EDGES};
@@ -65,6 +66,12 @@ mod _native {
     use super::row_map::RowMap;
     #[pymodule_export]
     use super::rows::{Memory, Rows, round_matrix, round_theta};
+
+    /// Say that this process was just forked.
+    #[pyfunction]
+    fn forked() {
+        execution::forked();
+    }
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

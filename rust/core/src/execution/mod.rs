@@ -6,6 +6,7 @@
 mod path;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::ThreadPool;
@@ -17,7 +18,7 @@ pub use path::Path;
 
 /// The pools that were used last, and the process that created them.
 struct Pools {
-    process: u32,
+    process: Process,
     recent: Mutex<Recent>,
 }
 
@@ -49,6 +50,28 @@ impl Recent {
         }
         Some(pool)
     }
+}
+
+/// What distinguishes a process from those that it was forked from: its number, and how often [`forked`] was called. The
+/// number alone is not enough, because numbers of processes that have ended are used again, and containers count anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Process {
+    number: u32,
+    forks: u32,
+}
+
+impl Process {
+    fn this() -> Self {
+        Self { number: std::process::id(), forks: FORKS.load(Ordering::Relaxed) }
+    }
+}
+
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// Say that this process was just forked, so that it does not wait for threads of its parent. A child with another number is
+/// noticed without this.
+pub fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
 static POOLS: OnceLock<Pools> = OnceLock::new();
@@ -164,7 +187,7 @@ fn allowed() -> usize {
 
 /// Return the pool of this size, or `None` in a forked child, where the parent's threads do not exist.
 fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
-    let process = std::process::id();
+    let process = Process::this();
     let pools = POOLS.get_or_init(|| Pools { process, recent: Mutex::default() });
     // Checked before the lock is taken: a thread of the parent may have held it during the fork.
     if pools.process != process {
