@@ -84,6 +84,7 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
     low, high = of_target.range(_OUTER)
     centre, variance = _moments(of_target, low, high)
     scale = max((high - low) / 2, 2.0**-60, 2.0**-50 * abs(low + high))
+    least_variance = _least_variance(of_target, centre, low, high) / scale**2
     variance = min(max(variance / scale**2, _CONSTANT), 1.0)
     tails = Tails.of(of_target, centre, scale)
     columns = _columns(task.kinds, marginals, task.strategy.positions)
@@ -140,6 +141,7 @@ def fit(table: Table, task: FitTask, releaser: Releaser) -> Fitted:
         (low, high),
         limits,
         variance,
+        least_variance,
         rows,
         target_is_seen,
         tuple(marginals),
@@ -242,6 +244,12 @@ def _moments(marginal: Marginal, low: float, high: float) -> tuple[float, float]
     points = np.clip(points, low, high)
     mean = float(shares @ points)
     return mean, float(shares @ np.square(points - mean))
+
+
+def _least_variance(marginal: Marginal, mean: float, low: float, high: float) -> float:
+    """Return the variance if targets in each bin are as near to the mean as they can be."""
+    nearest = np.clip(np.clip(mean, marginal.edges[:-1], marginal.edges[1:]), low, high)
+    return float(marginal.points()[1] @ np.square(nearest - mean))
 
 
 def _wanted(kind: Kind) -> Unknown:

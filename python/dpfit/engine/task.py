@@ -19,7 +19,7 @@ __all__ = ["FitTask", "Fitted"]
 _ENOUGH = 0.95
 # If predictions and residuals together have less than this share of the target's variance, the
 # noise hides the residuals of the rows that have the rest.
-_LEAST = 0.125
+_LEAST = 0.25
 
 
 def _no_progress(done: int, rounds: int) -> None:
@@ -75,8 +75,9 @@ class Fitted:
     prediction_range : tuple of two floats
         Where predictions are plausible: between public bounds, and not far from where most of the
         target lies; infinite if neither is known.
-    target_variance : float
-        The variance of the target by its marginal, in the scale of the model.
+    target_variance, least_target_variance : float
+        The variance of the target by its marginal, in the scale of the model; and what it is at
+        least, wherever in their bins targets are.
     rows : float
         The released number of rows.
     target_is_seen : bool
@@ -95,6 +96,7 @@ class Fitted:
     target_range: tuple[float, float]
     prediction_range: tuple[float, float]
     target_variance: float
+    least_target_variance: float
     rows: float
     target_is_seen: bool
     marginals: tuple[Marginal | None, ...]
@@ -111,7 +113,7 @@ class Fitted:
         threshold, share = self.estimate.threshold, self.explained
         if threshold is None or share is None or self.is_weighted or threshold.seen < _ENOUGH / 2:
             return True
-        return threshold.variance + share.predicted >= _LEAST * self.target_variance
+        return threshold.variance + share.predicted >= _LEAST * self.least_target_variance
 
     @property
     def residual_variance(self) -> float | None:
