@@ -76,9 +76,9 @@ def fit_folder(folder, memory_limit):
     phases: dict[str, float] = {}
 
     def timed(function, phase):
-        def run(self, what):
+        def run(self, what, **options):
             start = time.perf_counter()
-            result = function(self, what)
+            result = function(self, what, **options)
             taken = time.perf_counter() - start
             name = phase(what) if phases else "first"
             phases[name] = phases.get(name, 0.0) + taken
@@ -109,8 +109,8 @@ def larger_than_memory(folder, rows, memory_limit):
         f"{rows / found['s'] / 1e6:.2f} M rows/s; largest memory {found['peak']:.0f} MB, "
         f"of which {found['before']:.0f} MB before the fit\n"
         f"  reading the files once and a histogram {found['first']:.1f} s, a histogram from the "
-        f"spool {found['Histograms']:.1f} s, quantising {found['store']:.1f} s, 14 rounds "
-        f"and the rest from the store {rest:.1f} s; coefficients off by up to {found['error']:.4f}"
+        f"spool {found['Histograms']:.1f} s, storing {found['store']:.1f} s, the rest from the "
+        f"store {rest:.1f} s; coefficients off by up to {found['error']:.4f}"
     )
 
 
