@@ -7,10 +7,11 @@ import pytest
 
 from dpfit import Binary, Categorical, Numeric
 from dpfit.engine.covariance import Covariance
+from dpfit.engine.estimate import Estimate
 from dpfit.engine.features.basis import Basis, Column
 from dpfit.engine.features.functions import Knots
 from dpfit.engine.ranges.marginal import Marginal
-from dpfit.engine.stage import Estimate, _correlations
+from dpfit.engine.stage import _correlations
 from dpfit.engine.strategy import Bends, Curves, Lines, Pieces, _nearest
 from dpfit.engine.whitening import Coordinates
 from dpfit.release import Released

@@ -17,7 +17,8 @@ import numpy as np
 
 from dpfit._typing import Floats
 from dpfit.accounting import per_round
-from dpfit.engine.stage import Estimate, Stage
+from dpfit.engine.estimate import Estimate
+from dpfit.engine.stage import Stage
 from dpfit.engine.threshold import EDGES, Tails
 from dpfit.engine.whitening import Coordinates
 from dpfit.release import Released

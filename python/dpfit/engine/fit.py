@@ -10,6 +10,7 @@ import numpy as np
 
 from dpfit._typing import Floats
 from dpfit.accounting import BudgetTracker
+from dpfit.engine.estimate import Estimate
 from dpfit.engine.explained import Explained, explained
 from dpfit.engine.features.basis import Basis, Column
 from dpfit.engine.features.functions import Knots
@@ -18,7 +19,7 @@ from dpfit.engine.ranges.find import Unknown, release_marginals
 from dpfit.engine.ranges.histograms import ColumnCounter
 from dpfit.engine.ranges.marginal import Marginal
 from dpfit.engine.schedule import FIRST, FULL, LAST
-from dpfit.engine.stage import STEPS, Estimate, Stage
+from dpfit.engine.stage import STEPS, Stage
 from dpfit.engine.strategy import Pieces, Strategy
 from dpfit.engine.task import FitTask, Fitted
 from dpfit.engine.threshold import Tails

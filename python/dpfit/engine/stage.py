@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import copy
-import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from dpfit._typing import Array, Floats
 from dpfit.accounting import BudgetTracker, per_round
 from dpfit.engine.covariance import Covariance, Path, Scores, way_after
+from dpfit.engine.estimate import Estimate
 from dpfit.engine.features.basis import Basis
 from dpfit.engine.features.gram import ScaledGram
 from dpfit.engine.features.levels import SeenLevels, empty_directions
@@ -33,7 +33,7 @@ from dpfit.statistics import (
     StoredTable,
 )
 
-__all__ = ["STEPS", "Estimate", "Stage"]
+__all__ = ["STEPS", "Stage"]
 
 # A look at bends is worth its budget if it can show some that explain this share of the variance.
 _VISIBLE = 0.1
@@ -42,51 +42,6 @@ _FARTHEST = 3.0
 # How much more than noise the bias of coefficients counts: its square counts twice, because it is
 # the same in all fits.
 _BIAS = math.sqrt(2.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """Coefficients of functions, and their errors.
-
-    Parameters
-    ----------
-    basis : Basis
-        The functions.
-    coefficients : array of shape (p,)
-        Shrunk by what is expected of them.
-    unshrunk : array of shape (p,)
-        Before they were shrunk.
-    errors : callable
-        Returns the covariances of errors in `unshrunk`, which take long to compute.
-    threshold : Threshold or None
-        Where scores were clipped; None for a mean.
-    rounds : int
-        How many there were.
-    gram : ScaledGram or None
-        X'X of the functions; None for a mean.
-    coordinates : Coordinates or None
-        The coordinates of the rounds; None for a mean.
-    levels : SeenLevels
-        Which levels X'X shows.
-    counts : Released or None
-        Counts of scores, from which the threshold follows; None for a mean.
-    """
-
-    basis: Basis
-    coefficients: Floats
-    unshrunk: Floats
-    errors: Callable[[], Covariance]
-    threshold: Threshold | None
-    rounds: int
-    gram: ScaledGram | None = None
-    coordinates: Coordinates | None = None
-    levels: SeenLevels = field(default_factory=SeenLevels)
-    counts: Released[Floats] | None = None
-
-    @functools.cached_property
-    def covariance(self) -> Covariance:
-        """Covariances of errors in `unshrunk`."""
-        return self.errors()
 
 
 class Stage:

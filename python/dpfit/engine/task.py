@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dpfit.engine.constants import Constants
+from dpfit.engine.estimate import Estimate
 from dpfit.engine.explained import Explained
 from dpfit.engine.ranges.marginal import Marginal
-from dpfit.engine.stage import Estimate
 from dpfit.engine.strategy import Strategy
 from dpfit.schema import Kind, Numeric
 

@@ -12,7 +12,7 @@ from dpfit.accounting.statement import rounded_up
 from dpfit.models.coefficients import Coding, matrix_of
 from dpfit.models.effects import Levels, Line
 from dpfit.models.estimates import Inference, checked_level
-from dpfit.models.names import MOST_LISTED, distinct, listed, shortened
+from dpfit.models.names import MOST_LISTED, distinct
 from dpfit.models.numbers import (
     NONE,
     date_text,
@@ -24,6 +24,7 @@ from dpfit.models.numbers import (
 )
 from dpfit.models.significance import significance
 from dpfit.models.tables import Summary
+from dpfit.models.unknown import hidden_levels, hidden_target, hidden_terms
 
 if TYPE_CHECKING:
     from dpfit.models.coefficients import Coefficients
@@ -34,16 +35,6 @@ __all__ = ["additive_summary", "linear_summary"]
 
 INTERCEPT = "(intercept)"
 REFERENCE = "reference"
-_NOTHING_KNOWN = (
-    "Nothing is known of the effects: predictions and residuals vary much less than the target, so "
-    "the noise hides the rows that have the rest, as with a target that is zero in nearly all "
-    "rows. More rows or a larger budget help."
-)
-_WHAT_HELPS = (
-    "Predictions use a rough value for them, or zero. It helps to merge rare levels, or to use "
-    "fewer columns, more rows or a larger budget. If they should have many rows, check that they "
-    "are spelled as in the data."
-)
 _NOT_PRIVATE = "NOT PRIVATE: the noise came from a fixed seed (random_state)."
 
 
@@ -80,10 +71,10 @@ def linear_summary(
             ]
         rows.append((name, *cells, ranges[i]))
     columns = ("", "coef", "std err", "z", "p", *interval_ends(level), "privacy", "range")
-    notes = [*_linear_notes(model, level, inference, coding), *_hidden_terms(model, found, coding)]
+    notes = [*_linear_notes(model, level, inference, coding), *hidden_terms(model, found, coding)]
     if model.status == "mean":
         notes = [f"Too few rows for slopes: {_mean_of(model)}. The interval is for that mean."]
-    notes = _hidden_target(model) or notes
+    notes = hidden_target(model) or notes
     numbers = _linear_numbers(model, found, inferred, level, is_reference)
     return _summary(model, _facts(model), columns, rows, notes, numbers)
 
@@ -179,56 +170,6 @@ def _relative(model: Model, coding: Coding) -> list[str]:
     ]
 
 
-def _hidden_terms(model: Model, found: Coefficients, coding: Coding) -> list[str]:
-    """Return notes on terms that are not printed as numbers, and on what would help."""
-    if model.status != "full":
-        return []
-    if not model.estimates.known.any():
-        return [_NOTHING_KNOWN]
-    known, notes = found.inferred().known[:-1], []
-    names = distinct(found.names)
-    references = _hidden_references(model) if coding == "treatment" else {}
-    hidden: list[str] = []
-    absent: list[str] = []
-    for term, name, is_known in zip(found.terms, names, known, strict=True):
-        if is_known or term.is_reference or term.column in references:
-            continue
-        # A column without a line is constant, or the budget was too small for it.
-        is_column = term.level is None and not np.isfinite(term.range).all()
-        (absent if is_column else hidden).append(name)
-    for column, name in references.items():
-        reference = model.columns[column].levels[model.columns[column].reference_place]
-        notes.append(
-            f"Not known: levels of {name}, because the noise hides whether their reference "
-            f'{shortened(str(reference))} has rows. summary(coding="sum") and contrast() '
-            "compare the other levels. Categorical(levels, reference=...) sets another reference."
-        )
-    if hidden:
-        notes.append(
-            f"Not known: {listed(hidden)}. The noise hides whether these levels or binary columns "
-            f"have rows. {_WHAT_HELPS}"
-        )
-    if absent:
-        notes.append(
-            f"Not in the model: {listed(absent)}. The column seems to be constant, or the budget "
-            "is too small for it. Fewer columns, more rows or a larger budget help; for zeros and "
-            "ones, so does Binary() in the schema."
-        )
-    return notes
-
-
-def _hidden_references(model: Model) -> dict[int, str]:
-    """Return columns, and their names, whose reference level may have no rows."""
-    found: dict[int, str] = {}
-    names = distinct(model.column_names)
-    for column, (start, effect) in enumerate(zip(model.starts, model.effects, strict=False)):
-        place = start + model.columns[column].reference_place
-        if isinstance(effect, Levels) and not model.estimates.known[place]:
-            own = model.estimates.known[start : start + effect.size]
-            found |= {column: names[column]} if own.any() else {}
-    return found
-
-
 def _linear_numbers(
     model: Model,
     found: Coefficients,
@@ -316,10 +257,10 @@ def additive_summary(model: Model, inference: Inference = "population") -> Summa
             "The heights of levels sum to zero over the levels that clearly have rows or, if there "
             "are rows whose level is not listed, are relative to those rows."
         )
-    notes += _unseen(model)
+    notes += hidden_levels(model)
     if model.status == "mean":
         notes = [f"Too few rows for curves: {_mean_of(model)}."]
-    notes = _hidden_target(model) or notes
+    notes = hidden_target(model) or notes
     intercept = number_text(model.intercept) if model.status != "nothing" else NONE
     facts = [*_facts(model), ("Intercept", intercept)]
     return _summary(model, facts, (*headings, *tested), rows, notes, columns)
@@ -327,33 +268,6 @@ def additive_summary(model: Model, inference: Inference = "population") -> Summa
 
 def _number_or_none(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
-
-
-def _unseen(model: Model) -> list[str]:
-    """Return a note on levels of an additive model without a band, if there are any."""
-    if model.status == "full" and not model.estimates.known.any():
-        return [_NOTHING_KNOWN]
-    found = [
-        f"{name}={level}"
-        for name, start, effect in zip(
-            model.column_names, model.starts, model.effects, strict=False
-        )
-        if isinstance(effect, Levels)
-        for place, level in enumerate(effect.levels, start)
-        if not model.estimates.known[place]
-    ]
-    found += [
-        name
-        for place, (name, kind) in enumerate(zip(model.column_names, model.columns, strict=True))
-        if kind.is_binary and model.status == "full" and not model.is_seen(place).all()
-    ]
-    if not found:
-        return []
-    return [
-        f"Not known: {listed(distinct(found))}. The noise hides whether these levels or binary "
-        "columns have rows. "
-        f"{_WHAT_HELPS}"
-    ]
 
 
 def _summary(
@@ -393,17 +307,6 @@ def _facts(model: Model) -> list[tuple[str, str]]:
 def _target_range(model: Model) -> str:
     low, high = model.target_range
     return " to ".join(pair_text(low, high)) if math.isfinite(high - low) else NONE
-
-
-def _hidden_target(model: Model) -> list[str]:
-    """Return a note if nothing is known about the target."""
-    if math.isfinite(model.target_range[0]):
-        return []
-    return [
-        "Too few rows: the noise hides even the range of the target, and no number above is "
-        "informative about the target. More rows or a larger budget help. So do bounds of the "
-        "target, if they are public."
-    ]
 
 
 def _mean_of(model: Model) -> str:
