@@ -18,7 +18,8 @@ __all__ = ["FitTask", "Fitted"]
 # observations does not need to know more.
 _ENOUGH = 0.95
 # If predictions and residuals together have less than this share of the target's variance, the
-# noise hides the residuals of the rows that have the rest.
+# noise hides the residuals of the rows that have the rest. A judgement: the noise in the three
+# variances can make them differ, too.
 _LEAST = 0.25
 
 
